@@ -12,6 +12,7 @@
 
 #include "base/strides.h"
 
+/* The error of shapes that do not go together, in NumPy's words. */
 static asn_status mismatch(int n, const asn_layout *const *layouts) {
     char text[512];
     size_t at = 0;
@@ -26,6 +27,8 @@ static asn_status mismatch(int n, const asn_layout *const *layouts) {
 
 asn_status asn_broadcast_shape(int n, const asn_layout *const *layouts, int *ndim,
                                int64_t *shape) {
+    /* NumPy: shapes are aligned at their last axes; an extent of 1, or a missing one,
+     * takes the other's. */
     int most = 0;
     for (int i = 0; i < n; i++)
         most = layouts[i]->ndim > most ? layouts[i]->ndim : most;
@@ -47,6 +50,7 @@ asn_status asn_broadcast_shape(int n, const asn_layout *const *layouts, int *ndi
 
 bool asn_broadcast_strides(const asn_layout *l, int ndim, const int64_t *shape,
                            int64_t *strides) {
+    /* Axes that l lacks come first. */
     int lead = ndim - l->ndim;
     if (lead < 0) return false;
     for (int d = 0; d < lead; d++)
@@ -73,6 +77,8 @@ typedef struct {
     int64_t step, least, most; /* step > 0 */
 } walk;
 
+/* Adds the steps of l's axes, times sign, to n walks, which stay in falling order;
+ * returns their number. An axis of extent 1 or of stride 0 goes nowhere. */
 static int add_walks(walk *walks, int n, const asn_layout *l, int sign) {
     for (int d = 0; d < l->ndim; d++) {
         int64_t step = sign * l->strides[d], last = l->shape[d] - 1;
@@ -96,6 +102,7 @@ static int add_walks(walk *walks, int n, const asn_layout *l, int sign) {
     return n;
 }
 
+/* Of numbers not negative. */
 static int64_t gcd(int64_t a, int64_t b) {
     while (b) {
         int64_t t = a % b;
@@ -105,11 +112,13 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
+/* Towards minus infinity, for b > 0. */
 static int64_t floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
 }
 
-/* Whether some sum of walks lies in [low, high]. */
+/* Whether some sum of walks lies in [low, high]. *tries: how many numbers of times may
+ * still be tried; when they are used up the answer is yes. */
 static bool can_reach(const walk *walks, int n, int64_t low, int64_t high, int *tries) {
     if (n == 0) return low <= 0 && 0 <= high;
     int64_t rest_low = 0, rest_high = 0;
@@ -117,6 +126,7 @@ static bool can_reach(const walk *walks, int n, int64_t low, int64_t high, int *
         rest_low += walks[k].least * walks[k].step;
         rest_high += walks[k].most * walks[k].step;
     }
+    /* Times of the largest step for which the rest can make up the difference. */
     int64_t step = walks[0].step;
     int64_t first = -floor_divide(rest_high - low, step),
             last = floor_divide(high - rest_low, step);
@@ -138,11 +148,15 @@ bool asn_layouts_overlap(const asn_layout *a, const asn_layout *b) {
     walk walks[2 * ASN_MAX_DIMS];
     int n = add_walks(walks, 0, a, 1), tries = MOST_TRIES;
     n = add_walks(walks, n, b, -1);
+    /* An element of each overlap when their first bytes are less than an element apart: a
+     * sum of walks in [low, high]. */
     int64_t gap = b->offset - a->offset, step = 0;
     int64_t low = gap - asn_itemsize((asn_dtype)a->dtype) + 1;
     int64_t high = gap + asn_itemsize((asn_dtype)b->dtype) - 1;
     for (int k = 0; k < n; k++)
         step = gcd(step, walks[k].step);
+    /* Every sum is a multiple of the steps' common divisor: is there one in the
+     * window? */
     if (step && floor_divide(high, step) * step < low) return false;
     return can_reach(walks, n, low, high, &tries);
 }

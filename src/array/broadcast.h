@@ -15,7 +15,8 @@ bool asn_broadcast_strides(const asn_layout *l, int ndim, const int64_t *shape,
 /* Whether two layouts over the same buffer may share a byte: exact where strides are
  * nested as those of slices of one array are; otherwise it may be cautious (true). */
 bool asn_layouts_overlap(const asn_layout *a, const asn_layout *b);
-/* Whether two elements of one layout may share memory (a broadcast view). */
+/* Whether two elements of one layout may share memory (a broadcast view); then it may not
+ * be written as a whole. */
 bool asn_layout_self_overlaps(const asn_layout *l);
 
 #endif

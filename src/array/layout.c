@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On failure l is one that asn_layout_fini may be called on. */
 asn_status asn_layout_alloc(asn_layout *l, int ndim) {
     l->ndim = ndim;
     l->flags = 0;
@@ -55,6 +56,7 @@ asn_status asn_layout_copy(asn_layout *out, const asn_layout *l) {
     return ASN_OK;
 }
 
+/* Pointers into the struct itself must follow it. */
 void asn_layout_move(asn_layout *to, asn_layout *from) {
     *to = *from;
     if (from->shape == from->dims) {
@@ -70,6 +72,7 @@ asn_status asn_layout_too_big(void) {
                          "than the maximum possible size.");
 }
 
+/* Takes over the shape and computes the size; on failure the layout is ended. */
 static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
     int64_t size = 1, span = asn_itemsize((asn_dtype)l->dtype);
     bool fits = true, empty = false;
@@ -93,6 +96,8 @@ static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
     return ASN_OK;
 }
 
+/* Strides from the last axis ('C') or the first ('F') on; an extent of 0 counts as 1, as
+ * in NumPy. */
 asn_status asn_layout_init(asn_layout *out, asn_dtype dtype, int ndim,
                            const int64_t *shape, char order) {
     ASN_TRY(asn_layout_alloc(out, ndim));
@@ -126,6 +131,7 @@ asn_status asn_layout_init_strided(asn_layout *out, asn_dtype dtype, int ndim,
     return ASN_OK;
 }
 
+/* NumPy: an axis of length 1 fits any order, and an empty array has every flag. */
 void asn_layout_update(asn_layout *l) {
     int64_t size = 1, expect = asn_itemsize((asn_dtype)l->dtype);
     bool c = true, f = true;
@@ -142,6 +148,7 @@ void asn_layout_update(asn_layout *l) {
         f = l->strides[d] == expect;
         expect *= l->shape[d];
     }
+    /* The bits of offset and strides together: aligned when the low ones are all 0. */
     int64_t low = l->offset;
     for (int d = 0; d < l->ndim; d++)
         low |= l->shape[d] > 1 ? l->strides[d] : 0;
@@ -174,11 +181,13 @@ static void sort_axes_by_stride(const asn_layout *l, char order, int *perm) {
     }
 }
 
+/* Contiguous sources keep their order; only others need the sort. */
 asn_status asn_layout_like(asn_layout *out, const asn_layout *l, asn_dtype dtype,
                            char order) {
     if (order == 'A')
         order =
             (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
+    /* 'K' and 'I' of a contiguous layout are its own order. */
     const bool kept = order == 'K' || order == 'I';
     if (kept && (l->ndim <= 1 || (l->flags & ASN_C_CONTIGUOUS)))
         order = 'C';
@@ -198,6 +207,7 @@ asn_status asn_layout_like(asn_layout *out, const asn_layout *l, asn_dtype dtype
     return ASN_OK;
 }
 
+/* Negative strides extend the range downwards. */
 void asn_layout_bounds(const asn_layout *l, int64_t *low, int64_t *high) {
     *low = *high = l->offset;
     if (l->size == 0) return;
@@ -221,6 +231,7 @@ bool asn_layout_same_shape(const asn_layout *a, const asn_layout *b) {
     return true;
 }
 
+/* Strides along an axis of extent 1 do not count. */
 bool asn_layout_identical(const asn_layout *a, const asn_layout *b) {
     if (a->offset != b->offset || !asn_layout_same_shape(a, b) ||
         asn_itemsize((asn_dtype)a->dtype) != asn_itemsize((asn_dtype)b->dtype))

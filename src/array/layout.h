@@ -21,8 +21,8 @@ enum {
     ASN_F_CONTIGUOUS = 2,
     ASN_WRITEABLE = 4,
     ASN_ALIGNED = 8, /* every element at a multiple of the dtype's alignment */
-    /* bool over bytes that something else made: any byte but 0 is true
-       (graph/ufunc/truth.h) */
+    /* a non-canonical bool: over bytes that something else made, of which any but 0 is
+       true (graph/ufunc/truth.h) */
     ASN_RAW_TRUTH = 16,
     ASN_INHERITED = ASN_WRITEABLE | ASN_RAW_TRUTH, /* what a view takes over */
 };
@@ -38,15 +38,18 @@ typedef struct {
     int64_t dims[2 * ASN_INLINE_DIMS];
 } asn_layout;
 
+/* The dtype as its enumeration. */
 static inline asn_dtype asn_layout_dtype(const asn_layout *l) {
     return (asn_dtype)l->dtype;
 }
+/* Row-major without gaps. */
 static inline bool asn_layout_contiguous(const asn_layout *l) {
     return l->flags & ASN_C_CONTIGUOUS;
 }
 
 /* Storage for ndim dimensions, their values unset. ValueError past ASN_MAX_DIMS. */
 ASN_CHECK_RESULT asn_status asn_layout_alloc(asn_layout *l, int ndim);
+/* Ends the dimensions; may be called again. */
 static inline void asn_layout_fini(asn_layout *l) {
     if (l->shape == l->dims) return;
     asn_free(l->shape);
@@ -72,7 +75,7 @@ ASN_CHECK_RESULT asn_status asn_layout_like(asn_layout *out, const asn_layout *l
                                             asn_dtype dtype, char order);
 /* Recomputes size, contiguity and alignment after shape or strides were set by hand. */
 void asn_layout_update(asn_layout *l);
-/* Says whether `view`, over l's bytes, may meet bytes that are no truth values. */
+/* Marks `view`, over l's bytes, as a non-canonical bool if it may be one. */
 static inline void asn_layout_inherit_truth(asn_layout *view, const asn_layout *l) {
     bool raw = view->dtype == ASN_BOOL &&
                (l->dtype != ASN_BOOL || (l->flags & ASN_RAW_TRUTH) != 0);

@@ -14,6 +14,7 @@ const char *asn_casting_name(asn_casting casting) {
     return names[casting];
 }
 
+/* The smallest signed integer of so many bytes; past 8 NumPy goes on with float64. */
 static asn_dtype signed_of_size(int size) {
     return size <= 1   ? ASN_I8
            : size <= 2 ? ASN_I16
@@ -22,6 +23,8 @@ static asn_dtype signed_of_size(int size) {
                        : ASN_F64; /* int64 with uint64 */
 }
 
+/* NumPy: the larger of two of one kind; of both kinds the smallest signed one that holds
+ * both. */
 static asn_dtype promote_integers(asn_dtype a, asn_dtype b) {
     int sa = asn_itemsize(a), sb = asn_itemsize(b);
     bool ua = asn_is_unsigned_int(a), ub = asn_is_unsigned_int(b);
@@ -36,11 +39,13 @@ static asn_dtype float_for_integer(asn_dtype integer) {
     return size <= 1 ? ASN_F16 : size <= 2 ? ASN_F32 : ASN_F64;
 }
 
+/* Neither half holds the other: one lacks range, the other digits. float32 holds both. */
 static asn_dtype promote_floats(asn_dtype a, asn_dtype b) {
     if (asn_is_half(a) && asn_is_half(b)) return a == b ? a : ASN_F32;
     return a > b ? a : b;
 }
 
+/* Dtypes are numbered by kind and size: the lower one is put first. */
 asn_dtype asn_promote(asn_dtype a, asn_dtype b) {
     if (a == b) return a;
     if (a > b) {
@@ -80,6 +85,7 @@ static asn_dtype weak_with(asn_dtype strong, char weak) {
 }
 
 asn_dtype asn_result_type(int n, const asn_type *types) {
+    /* strong: the arrays' dtype; weak: the highest kind among Python numbers. */
     asn_dtype strong = ASN_DTYPE_NONE;
     char weak = 0;
     static const char rank[] = "bifc";
@@ -106,6 +112,7 @@ asn_dtype asn_result_type(int n, const asn_type *types) {
     return weak ? weak_with(strong, weak) : strong;
 }
 
+/* NumPy's order of kinds for "same_kind": a cast may go up, or stay. */
 static int kind_rank(asn_dtype dt) {
     return dt == ASN_BOOL            ? 0
            : asn_is_unsigned_int(dt) ? 1
@@ -121,6 +128,7 @@ bool asn_can_cast(asn_dtype from, asn_dtype to, asn_casting casting) {
     return casting == ASN_CASTING_SAME_KIND && kind_rank(from) <= kind_rank(to);
 }
 
+/* The error in NumPy's words. */
 static asn_status no_loop(asn_op op) {
     return asn_error_set(
         ASN_ERR_NO_LOOP,
@@ -175,6 +183,9 @@ static asn_dtype first_loop(asn_op op, asn_dtype promoted, int n, const asn_type
     return ASN_DTYPE_NONE;
 }
 
+/* Whether the operands may be cast to the loop. Parameters of a dtype of their own
+ * (in_dtype: ldexp's exponent) need a safe cast; any integer but uint64 is taken
+ * there. */
 static asn_status check_inputs(asn_op op, const asn_type *types, asn_dtype loop,
                                asn_casting casting) {
     const asn_op_info *info = &asn_op_table[op];
@@ -228,6 +239,8 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
             return ASN_OK;
         }
     }
+    /* Otherwise the result's dtype is the operation's own, and dtype= can only name
+     * that. */
     bool free_result = info->out_dtype == ASN_OUT_SAME || info->out_dtype == ASN_OUT_REAL;
     if (info->out_dtype == ASN_OUT_REAL && !types[0].weak) {
         /* dtype= is the result's: of complex numbers it is their real dtype */
@@ -257,6 +270,7 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
             "No loop matching the specified signature and casting was found "
             "for ufunc %s",
             info->name);
+    /* The operands that share the loop's dtype: those without one of their own. */
     asn_type uniform[3] = {{ASN_DTYPE_NONE, 0}};
     int n = 0;
     for (int i = 0; i < info->num_in; i++)

@@ -1,6 +1,9 @@
 /* L1 array: converting single elements. The value goes through the widest type of its
  * kind: int64, uint64, double or a complex pair; that is exact for every dtype of the
  * kind.
+ *
+ * A switch over pairs of dtypes would have a case for each of them; by way of the widest
+ * types there is one to read and one to write each.
  */
 #include "array/scalar.h"
 
@@ -8,6 +11,7 @@
 
 #include "base/half.h"
 
+/* A value of any kind: i, u, or re and im, as `kind` says. */
 typedef struct {
     char kind; /* 'i', 'u', 'f', 'c' */
     int64_t i;
@@ -57,6 +61,7 @@ static wide widen(const asn_scalar *s) {
 
 #undef READ
 
+/* The real part of any value. */
 static double as_double(const wide *w) {
     return w->kind == 'i' ? (double)w->i : w->kind == 'u' ? (double)w->u : w->re;
 }

@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/status.h"
 
+/* An element by value: its first itemsize bytes count; aligned for every dtype. */
 typedef struct {
     uint8_t dtype; /* asn_dtype */
     uint8_t bytes[16] __attribute__((aligned(16)));

@@ -1,5 +1,8 @@
 /* L1 array: layouts of views (see views.h). Every function is arithmetic on shape and
- * strides. */
+ * strides.
+ *
+ * The rules are NumPy's. Contiguity and alignment are computed anew for each view. Bounds
+ * need no check: a view touches no byte that its source does not. */
 #include "array/views.h"
 
 #include <string.h>
@@ -24,6 +27,8 @@ asn_status asn_view_transpose(asn_layout *out, const asn_layout *l, const int *p
     return ASN_OK;
 }
 
+/* An extent of -1 stands for what is left, which must be whole; beside an extent of 0 it
+ * cannot be told. */
 asn_status asn_shape_resolve(int64_t size, int ndim, const int64_t *shape,
                              int64_t *resolved) {
     char text[256];
@@ -61,6 +66,7 @@ static bool reshape_strides(const asn_layout *l, int ndim, const int64_t *shape,
     int64_t old_shape[ASN_MAX_DIMS], old_strides[ASN_MAX_DIMS];
     int old_ndim = 0;
     for (int d = 0; d < l->ndim; d++) {
+        /* Axes of length 1 take no part. */
         if (l->shape[d] == 1) continue;
         old_shape[old_ndim] = l->shape[d];
         old_strides[old_ndim++] = l->strides[d];
@@ -68,6 +74,7 @@ static bool reshape_strides(const asn_layout *l, int ndim, const int64_t *shape,
     int oi = 0, oj = 1, ni = 0, nj = 1;
     while (ni < ndim && oi < old_ndim) {
         int64_t np = shape[ni], op = old_shape[oi];
+        /* Grow the smaller product by an axis until both runs are as long. */
         while (np != op) {
             if (np < op)
                 np *= shape[nj++];
@@ -91,6 +98,7 @@ static bool reshape_strides(const asn_layout *l, int ndim, const int64_t *shape,
         ni = nj++;
         oi = oj++;
     }
+    /* New axes of length 1 at the end: their strides are arbitrary, and NumPy's. */
     int64_t last = ni >= 1 ? strides[ni - 1] : asn_itemsize((asn_dtype)l->dtype);
     if (f && ni >= 1) last *= shape[ni - 1];
     for (int k = ni; k < ndim; k++)
@@ -108,6 +116,7 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
             (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
     bool contiguous = l->flags & (order == 'F' ? ASN_F_CONTIGUOUS : ASN_C_CONTIGUOUS);
     *possible = true;
+    /* In the order asked for, or without elements: any shape fits. */
     if (contiguous || l->size == 0) {
         int64_t offset = l->offset;
         uint8_t kept = l->flags & ASN_INHERITED;
@@ -124,6 +133,7 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
     return ASN_OK;
 }
 
+/* bytes: a stretched shape must still have a size that can be counted. */
 asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l, int ndim,
                               const int64_t *shape) {
     char from[256], to[256];
@@ -159,6 +169,8 @@ asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l, int ndim,
     return ASN_OK;
 }
 
+/* The diagonal is the last axis; its stride is the sum of both. numpy.diagonal is
+ * read-only. */
 asn_status asn_view_diagonal(asn_layout *out, const asn_layout *l, int64_t k, int axis1,
                              int axis2) {
     if (l->ndim < 2)
@@ -208,6 +220,7 @@ asn_status asn_view_squeeze(asn_layout *out, const asn_layout *l, uint64_t mask)
     return ASN_OK;
 }
 
+/* A new axis has stride 0, which no element uses. */
 asn_status asn_view_expand(asn_layout *out, const asn_layout *l, int result_ndim,
                            uint64_t mask) {
     ASN_TRY(asn_layout_alloc(out, result_ndim));
@@ -222,6 +235,7 @@ asn_status asn_view_expand(asn_layout *out, const asn_layout *l, int result_ndim
     return ASN_OK;
 }
 
+/* A complex number is two reals: the strides stay. */
 asn_status asn_view_part(asn_layout *out, const asn_layout *l, int part) {
     ASN_TRY(asn_layout_copy(out, l));
     asn_dtype real = asn_real_dtype((asn_dtype)l->dtype);
@@ -231,6 +245,7 @@ asn_status asn_view_part(asn_layout *out, const asn_layout *l, int part) {
 }
 
 asn_status asn_view_dtype(asn_layout *out, const asn_layout *l, asn_dtype dtype) {
+    /* The last axis is cut into, or made of, elements of the other size. */
     int64_t from = asn_itemsize((asn_dtype)l->dtype), to = asn_itemsize(dtype);
     if (from != to) {
         if (l->ndim == 0)

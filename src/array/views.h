@@ -21,6 +21,7 @@ ASN_CHECK_RESULT asn_status asn_shape_resolve(int64_t size, int ndim,
 /* Read-only result, stride 0 along stretched axes. */
 ASN_CHECK_RESULT asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l,
                                                int ndim, const int64_t *shape);
+/* The k-th diagonal of two axes (not negative) as the last axis; read-only. */
 ASN_CHECK_RESULT asn_status asn_view_diagonal(asn_layout *out, const asn_layout *l,
                                               int64_t k, int axis1, int axis2);
 /* mask bit d: remove axis d, which must have extent 1. */

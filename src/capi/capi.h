@@ -15,6 +15,7 @@
 #include "graph/ufunc/ufunc.h"
 #include "numpy/shape.h"
 
+/* A handle: an array of the core's, which the handle owns. Its layout never changes. */
 struct asnp_array {
     asn_array array;
 };
@@ -33,6 +34,7 @@ static inline void asn_capi_unlock(const char *held) {
 #define IN_LIBRARY                                                                       \
     __attribute__((cleanup(asn_capi_unlock), unused)) const char held_ = asn_capi_lock()
 
+/* The layout and the dtype of a handle that is not NULL. */
 static inline const asn_layout *asn_capi_layout(const asnp_array *a) {
     return &a->array.layout;
 }
@@ -40,6 +42,7 @@ static inline asn_dtype asn_capi_type(const asnp_array *a) {
     return asn_layout_dtype(&a->array.layout);
 }
 
+/* NULL_POINTER, with `what` in the message, where the pointer is NULL. */
 ASN_CHECK_RESULT asn_status asn_capi_need(const void *pointer, const char *what);
 /* Returns early where an argument is NULL, naming it. */
 #define NEED(pointer) ASN_TRY(asn_capi_need(pointer, #pointer))
@@ -55,12 +58,15 @@ void asn_capi_release(asnp_array **handles, int n);
 /* A dtype of the core's; `optional`: ASNP_DTYPE_NONE is ASN_DTYPE_NONE. */
 ASN_CHECK_RESULT asn_status asn_capi_dtype(asnp_dtype dtype, bool optional,
                                            asn_dtype *out);
+/* A number of dimensions, and a shape where there are any. VALUE: out of range. */
 ASN_CHECK_RESULT asn_status asn_capi_shape(int32_t ndim, const int64_t *shape);
+/* A number as a weak scalar; a number, or an array that is borrowed. VALUE: no kind. */
 ASN_CHECK_RESULT asn_status asn_capi_number(asnp_number number, asn_operand *out);
 ASN_CHECK_RESULT asn_status asn_capi_operand(asnp_operand given, asn_operand *out);
 /* A bit per axis; axes NULL: all. AXIS; VALUE: twice the same one. */
 ASN_CHECK_RESULT asn_status asn_capi_axes(int32_t num_axes, const int32_t *axes, int ndim,
                                           uint64_t *mask);
+/* VALUE: the array is a read-only view. */
 ASN_CHECK_RESULT asn_status asn_capi_writeable(const asnp_array *a);
 /* An axis, or for ASNP_FLATTENED axis 0 of all elements: *used is a share of `a` or its
  * elements flattened, the caller's. */

@@ -29,6 +29,7 @@ const char *asnp_status_name(asnp_status status) {
                                                    : "";
 }
 
+/* `what`: the argument's name in the header. */
 asn_status asn_capi_need(const void *pointer, const char *what) {
     return pointer ? ASN_OK : asn_error_set(ASN_ERR_NULL_POINTER, "%s is NULL", what);
 }
@@ -47,6 +48,7 @@ asnp_status asn_capi_wrap(asn_status status, asn_array *made, asnp_array **out) 
     return ASNP_OK;
 }
 
+/* The view shares the buffer of `a`; its layout is taken even on failure. */
 asnp_status asn_capi_view(asn_status status, const asnp_array *a, asn_layout *layout,
                           asnp_array **out) {
     asn_array made;
@@ -70,6 +72,7 @@ void asn_capi_release(asnp_array **handles, int n) {
 
 /* ---- dtypes */
 
+/* The one place where a number of the header's becomes a dtype. */
 asn_status asn_capi_dtype(asnp_dtype dtype, bool optional, asn_dtype *out) {
     if (optional && dtype == ASNP_DTYPE_NONE) {
         *out = ASN_DTYPE_NONE;
@@ -81,16 +84,19 @@ asn_status asn_capi_dtype(asnp_dtype dtype, bool optional, asn_dtype *out) {
     return ASN_OK;
 }
 
+/* NumPy's name; NULL, with a message, for no dtype. */
 const char *asnp_dtype_name(asnp_dtype dtype) {
     asn_dtype d;
     return asn_capi_dtype(dtype, false, &d) ? NULL : asn_dtype_name(d);
 }
 
+/* Bytes of an element; 0, with a message, for no dtype. */
 size_t asnp_dtype_size(asnp_dtype dtype) {
     asn_dtype d;
     return asn_capi_dtype(dtype, false, &d) ? 0 : (size_t)asn_itemsize(d);
 }
 
+/* By NumPy's name, exactly: no aliases and no codes of letters. */
 asnp_status asnp_dtype_from_name(const char *name, asnp_dtype *out) {
     NEED(name);
     NEED(out);
@@ -129,6 +135,8 @@ asn_status asn_capi_shape(int32_t ndim, const int64_t *shape) {
  * holds is the same as one of kind 'i'. */
 asn_status asn_capi_number(asnp_number number, asn_operand *out) {
     memset(out, 0, sizeof *out);
+    /* The scalar is of the widest dtype of its kind; `weak` is what takes part in
+     * promotion. */
     asn_c128 c = {number.real, number.imag};
     switch (number.kind) {
     case 'b':
@@ -153,6 +161,7 @@ asn_status asn_capi_number(asnp_number number, asn_operand *out) {
     }
 }
 
+/* Of both, the array counts if there is one. */
 asn_status asn_capi_operand(asnp_operand given, asn_operand *out) {
     if (!given.array) return asn_capi_number(given.number, out);
     *out = (asn_operand){.array = &given.array->array};
@@ -184,6 +193,7 @@ asn_status asn_capi_writeable(const asnp_array *a) {
                : asn_error_set(ASN_ERR_VALUE, "the array to write is read-only");
 }
 
+/* A share costs a reference, so that the caller ends *used either way. */
 asn_status asn_capi_axis(const asnp_array *a, int32_t axis, asn_array *used, int *at) {
     *at = 0;
     if (axis == ASNP_FLATTENED) return asn_np_ravel(used, &a->array);

@@ -18,6 +18,7 @@
 #include "graph/ufunc/truth.h"
 #include "numpy/identities.h"
 
+/* Storage may be taken as late as the first write. */
 asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        asnp_array **out) {
     IN_LIBRARY;
@@ -29,6 +30,8 @@ asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
     return asn_capi_wrap(asn_array_new(&made, d, ndim, shape, 'C'), &made, out);
 }
 
+/* An integer that the dtype does not hold is an OVERFLOW, as in NumPy 2; floats and
+ * complex numbers are cast. */
 asnp_status asnp_full(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                       asnp_number value, asnp_array **out) {
     IN_LIBRARY;
@@ -55,6 +58,7 @@ asnp_status asnp_ones(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
     return asnp_full(dtype, ndim, shape, asnp_int(1), out);
 }
 
+/* Order 'K': axes lie in memory as those of `a` do, without its gaps. */
 asnp_status asnp_empty_like(const asnp_array *a, asnp_dtype dtype, asnp_array **out) {
     IN_LIBRARY;
     asn_dtype d;
@@ -117,6 +121,7 @@ asnp_status asnp_arange(asnp_number start, asnp_number stop, asnp_number step,
     asn_array made;
     int64_t n;
     NEED(out);
+    /* whole: all three are integers that int64 holds. */
     for (int i = 0; i < 3; i++) {
         asn_operand checked;
         ASN_TRY(asn_capi_number(*parts[i], &checked));
@@ -166,12 +171,14 @@ asnp_status asnp_linspace(double start, double stop, int64_t num, asnp_array **o
     if (!asn_mul_size(num, 8, &bytes))
         return asn_error_set(ASN_ERR_VALUE, "linspace: %lld elements are too many",
                              (long long)num);
+    /* The distance of two neighbours, which may underflow to 0. */
     double step = num > 1 ? (stop - start) / (double)(num - 1) : 0;
     return asn_capi_wrap(step != 0 ? asn_linspace(&made, start, stop, num)
                                    : short_line(&made, start, stop, num),
                          &made, out);
 }
 
+/* k may be any number: a diagonal outside the matrix leaves zeros. */
 asnp_status asnp_eye(asnp_dtype dtype, int64_t rows, int64_t columns, int64_t k,
                      asnp_array **out) {
     IN_LIBRARY;
@@ -184,7 +191,8 @@ asnp_status asnp_eye(asnp_dtype dtype, int64_t rows, int64_t columns, int64_t k,
 
 /* ---- host memory */
 
-/* The layout of host data: of strides given, or row-major. The caller ends it. */
+/* *layout: host data, of strides given (bytes) or row-major. NULL data is an error unless
+ * there are no elements. The caller ends it. */
 static asn_status host_strides(asn_dtype dtype, int32_t ndim, const int64_t *shape,
                                const int64_t *given, asn_layout *layout,
                                const void *data) {
@@ -199,6 +207,7 @@ static asn_status host_strides(asn_dtype dtype, int32_t ndim, const int64_t *sha
     return status;
 }
 
+/* The layout describes the host's side alone; the array itself is row-major. */
 asnp_status asnp_from_host(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                            const int64_t *strides, const void *data, asnp_array **out) {
     IN_LIBRARY;
@@ -244,6 +253,7 @@ asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
         if (!status && release) release(context);
         return status;
     }
+    /* Bytes of the elements before and behind `data`, whatever the strides. */
     asn_layout_bounds(&layout, &low, &high);
     if ((uintptr_t)data % asn_dtype_table[d].alignment) {
         asn_layout_fini(&layout);
@@ -278,6 +288,7 @@ asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
     return ASNP_OK;
 }
 
+/* Row-major, whatever the order of `a`, as the header promises. */
 asnp_status asnp_copy(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;
@@ -286,6 +297,7 @@ asnp_status asnp_copy(const asnp_array *a, asnp_array **out) {
     return asn_capi_wrap(asn_copy(&made, &a->array, asn_capi_type(a), 'C'), &made, out);
 }
 
+/* Values are cast as C does; the copy is one even where the dtype stays. */
 asnp_status asnp_astype(const asnp_array *a, asnp_dtype dtype, asnp_array **out) {
     IN_LIBRARY;
     asn_dtype d;
@@ -296,6 +308,7 @@ asnp_status asnp_astype(const asnp_array *a, asnp_dtype dtype, asnp_array **out)
     return asn_capi_wrap(asn_copy(&made, &a->array, d, 'C'), &made, out);
 }
 
+/* Another reference on the same buffer: nothing is read or written. */
 asnp_status asnp_share(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;
@@ -315,6 +328,7 @@ asnp_status asnp_to_host(const asnp_array *a, void *data, size_t nbytes) {
     return asn_array_to_host(&a->array, data);
 }
 
+/* From here on the buffer counts as shared with the host. */
 asnp_status asnp_data(const asnp_array *a, void **data) {
     IN_LIBRARY;
     NEED(a);

@@ -3,6 +3,10 @@
  * The compressed side passes through a chunk on the stack, so that beside the caller's
  * bytes only zlib's own state takes memory (7 KB and a window of 32 KB to read, 268 KB to
  * write); it comes from asn_calloc, as every block that may be lacking does.
+ *
+ * Both functions move through the file from where it is and leave it behind their bytes.
+ * The stream is bare (windowBits negative): a zip archive keeps sizes and checksum in its
+ * own records.
  */
 #include "capi/deflate.h"
 
@@ -50,6 +54,7 @@ asn_status asn_deflate(FILE *file, const char *path, const void *data, uint32_t 
         written = fwrite(chunk, 1, made, file) == made;
         *packed += made;
     }
+    /* deflateEnd may change errno. */
     int why = errno;
     (void)deflateEnd(&z);
     if (!written)

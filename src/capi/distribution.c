@@ -26,11 +26,13 @@ typedef struct {
     int64_t wholes[ASN_VARIATE_PARAMS];
 } law;
 
+/* The parameter as its row wants it: an int64 ('l') or a double. */
 static const void *value_of(const law *l, int k) {
     return l->row->kinds[k] == 'l' ? (const void *)&l->wholes[k] : &l->reals[k];
 }
 
-/* Each parameter is one number for all elements: steps of 0. */
+/* Draws n elements into out: a filling for asn_capi_drawn. Each parameter is one number
+ * for all elements: steps of 0. */
 static asn_status fill_law(void *engine, const void *what, int64_t n, void *out) {
     static const int64_t steps[ASN_VARIATE_PARAMS];
     const law *l = what;
@@ -41,7 +43,8 @@ static asn_status fill_law(void *engine, const void *what, int64_t n, void *out)
     return ASN_OK;
 }
 
-/* Parameters of whole numbers come as doubles, which hold them up to 2**53. */
+/* Takes parameter k and checks it by its row's rule. Parameters of whole numbers come as
+ * doubles, which hold them up to 2**53. */
 static asn_status read_parameter(law *l, int k, double value) {
     const char *name = l->row->params[k];
     l->reals[k] = value;
@@ -88,6 +91,8 @@ static asn_status check_together(const law *l) {
     return ASN_OK;
 }
 
+/* By NumPy's name and order of parameters; all of them must be given, since C has no
+ * defaults. */
 asnp_status asnp_rng_distribution(asnp_rng *g, const char *name, int32_t count,
                                   const double *parameters, int32_t ndim,
                                   const int64_t *shape, asnp_array **out) {

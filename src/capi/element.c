@@ -4,6 +4,9 @@
  * host that is 34 ns where nothing is. Writing one is recorded like any assignment where
  * something earlier still reads the array. Indices are bounds-checked: these functions
  * are for looking at results, not for loops over elements.
+ *
+ * Numbers cross the border by value: asnp_number has an integer, a real and an imaginary
+ * part, and a kind that says which of them count.
  */
 #include "capi/capi.h"
 
@@ -21,11 +24,13 @@ static asn_status offset_of(const asn_layout *l, const int64_t *index, int64_t *
             return asn_error_set(ASN_ERR_INDEX,
                                  "index %lld is out of bounds for axis %d with size %lld",
                                  (long long)index[d], d, (long long)l->shape[d]);
+        /* Strides may be negative, or 0 in a broadcast view. */
         *offset += i * l->strides[d];
     }
     return ASN_OK;
 }
 
+/* *out: the element, after what writes it has run. */
 static asn_status element(const asnp_array *a, const int64_t *index, asn_scalar *out) {
     int64_t offset;
     NEED(a);
@@ -93,6 +98,7 @@ asnp_status asnp_get_int64(const asnp_array *a, const int64_t *index, int64_t *o
     return ASNP_OK;
 }
 
+/* Cast as C does; an integer that the dtype does not hold is an OVERFLOW, as in NumPy. */
 asnp_status asnp_set(asnp_array *a, const int64_t *index, asnp_number value) {
     IN_LIBRARY;
     asn_operand number;

@@ -5,6 +5,9 @@
  * of several. Those run one axis after the other, the last one first, as NumPy's do; a
  * real transform takes its own axis first forwards and last backwards, since the others
  * need its complex half.
+ *
+ * Of several axes each is transformed into an array of its own, which ends when the next
+ * one is made. NumPy's out= has no counterpart: C programs assign the result.
  */
 #include "capi/capi.h"
 
@@ -12,7 +15,9 @@
 #include "numpy/axes.h"
 #include "numpy/frequencies.h"
 
-/* Points and factor. n 0: as many as there are; to real, 2 (m - 1) of m. */
+/* *points: how many points the transform has (n, or 0: as many as there are; to real, 2
+ * (m - 1) of m); *scale: the factor of norm ("backward", "ortho", "forward") for its
+ * direction. VALUE: no points, another norm. */
 static asn_status plan(const asnp_array *a, int64_t n, const char *norm, int axis,
                        int kind, int64_t *points, double *scale) {
     int64_t extent = asn_capi_layout(a)->shape[axis];
@@ -28,6 +33,9 @@ static asn_status plan(const asnp_array *a, int64_t n, const char *norm, int axi
                          norm);
 }
 
+/* One transform of n points along an axis. The input is cast to the dtype that NumPy
+ * transforms: float32 stays single, integers become double. norm NULL: "backward", as
+ * NumPy's default. */
 static asnp_status transform(const asnp_array *a, int64_t n, int32_t axis,
                              const char *norm, int kind, asnp_array **out) {
     asn_array input, made;
@@ -36,6 +44,7 @@ static asnp_status transform(const asnp_array *a, int64_t n, int32_t axis,
     int at;
     NEED(a);
     NEED(out);
+    /* The dtype that goes in: single for halves and single, double for all else. */
     asn_dtype given = asn_capi_type(a), want = asn_fft_dtype(given, kind);
     if (kind == ACLNNX_FFT_FROM_REAL && asn_is_complex(given))
         return asn_error_set(ASN_ERR_TYPE, "rfft takes real numbers, not %s",
@@ -49,6 +58,7 @@ static asnp_status transform(const asnp_array *a, int64_t n, int32_t axis,
     return asn_capi_wrap(status, &made, out);
 }
 
+/* n differs from the extent: a longer axis is cut, a shorter one extended with zeros. */
 asnp_status asnp_fft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                      asnp_array **out) {
     IN_LIBRARY;
@@ -61,12 +71,14 @@ asnp_status asnp_ifft(const asnp_array *a, int64_t n, int32_t axis, const char *
     return transform(a, n, axis, norm, ACLNNX_FFT_BACKWARD, out);
 }
 
+/* The n / 2 + 1 terms that are not conjugates of others. Complex input is refused. */
 asnp_status asnp_rfft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                       asnp_array **out) {
     IN_LIBRARY;
     return transform(a, n, axis, norm, ACLNNX_FFT_FROM_REAL, out);
 }
 
+/* The reverse of rfft; an odd n must be given, since n / 2 + 1 terms do not tell. */
 asnp_status asnp_irfft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                        asnp_array **out) {
     IN_LIBRARY;
@@ -97,6 +109,7 @@ static asn_status read_axes(const asnp_array *a, int32_t num_axes, const int64_t
 static asnp_status in_turn(const asnp_array *a, int count, const int64_t *lengths,
                            const int32_t *at, int from, const char *norm, int kind,
                            asnp_array **out) {
+    /* x: the result so far, at first a share of `a`. */
     asnp_array *x = NULL;
     asnp_status status = asnp_share(a, &x);
     for (int i = from; i < count && !status; i++) {
@@ -124,6 +137,7 @@ static asnp_status complex_along(const asnp_array *a, int32_t num_axes,
     return in_turn(a, count, lengths, at, 0, norm, kind, out);
 }
 
+/* axes NULL: the last num_axes where lengths are given, else all. */
 asnp_status asnp_fftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                       const int32_t *axes, const char *norm, asnp_array **out) {
     IN_LIBRARY;
@@ -136,11 +150,13 @@ asnp_status asnp_ifftn(const asnp_array *a, int32_t num_axes, const int64_t *len
     return complex_along(a, num_axes, lengths, axes, norm, ACLNNX_FFT_BACKWARD, out);
 }
 
+/* A real transform of several axes needs one that is the real one. */
 static asn_status need_axis(int count) {
     return count ? ASN_OK
                  : asn_error_set(ASN_ERR_VALUE, "at least 1 axis must be transformed");
 }
 
+/* at[0] is the last axis: it goes from real to half, then the others are complex. */
 asnp_status asnp_rfftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                        const int32_t *axes, const char *norm, asnp_array **out) {
     IN_LIBRARY;
@@ -158,6 +174,7 @@ asnp_status asnp_rfftn(const asnp_array *a, int32_t num_axes, const int64_t *len
     return status;
 }
 
+/* The reverse: complex along the others, and the last axis back to real. */
 asnp_status asnp_irfftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                         const int32_t *axes, const char *norm, asnp_array **out) {
     IN_LIBRARY;
@@ -186,6 +203,7 @@ static asn_status check_count(int64_t n) {
                                   (long long)n);
 }
 
+/* d: the spacing of samples; 0 gives infinite frequencies, as NumPy's division does. */
 asnp_status asnp_fftfreq(int64_t n, double d, asnp_array **out) {
     IN_LIBRARY;
     const asn_operand factor = asn_operand_float(1.0 / ((double)n * d));
@@ -195,6 +213,7 @@ asnp_status asnp_fftfreq(int64_t n, double d, asnp_array **out) {
     return asn_capi_wrap(asn_np_fftfreq(&made, n, &factor), &made, out);
 }
 
+/* The terms that a real transform of n points has. */
 asnp_status asnp_rfftfreq(int64_t n, double d, asnp_array **out) {
     IN_LIBRARY;
     const asn_operand factor = asn_operand_float(1.0 / ((double)n * d));
@@ -204,6 +223,8 @@ asnp_status asnp_rfftfreq(int64_t n, double d, asnp_array **out) {
     return asn_capi_wrap(asn_np_rfftfreq(&made, n, &factor), &made, out);
 }
 
+/* Rolls the axes listed (NULL: all) by half their extents; back: ifftshift, which differs
+ * for odd extents. */
 static asnp_status shift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                          bool back, asnp_array **out) {
     uint64_t mask;
@@ -217,6 +238,7 @@ static asnp_status shift(const asnp_array *a, int32_t num_axes, const int32_t *a
     return asn_capi_wrap(asn_np_fftshift(&made, &a->array, n, at, back), &made, out);
 }
 
+/* The zero frequency to the middle; ifftshift puts it back in front. */
 asnp_status asnp_fftshift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                           asnp_array **out) {
     IN_LIBRARY;

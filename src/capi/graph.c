@@ -41,6 +41,7 @@ static int64_t distance(const asn_array *a, const asn_array *b) {
     return bytes;
 }
 
+/* Of a graph that is half made too: new_graph ends one so. */
 void asnp_graph_release(asnp_graph *g) {
     if (!g) return;
     IN_LIBRARY;
@@ -105,6 +106,7 @@ static void close_room(room *r) {
     asn_free(r->arrays);
 }
 
+/* All handles, without arrays; none on failure. */
 static asn_status make_room(int32_t n, room *r) {
     *r = (room){.n = n,
                 .handles = asn_calloc((size_t)n + 1, sizeof *r->handles),
@@ -143,6 +145,8 @@ static asn_status begin(int32_t n, const asn_array *const *args, asnp_array **vi
     return status;
 }
 
+/* The core holds the library's lock until the capture ends: `opened` belongs to the
+ * thread that began it. */
 asnp_status asnp_capture_begin(int32_t num_args, asnp_array *const *args,
                                asnp_array **views) {
     NEED(views);
@@ -184,6 +188,7 @@ asnp_status asnp_capture_end(int32_t num_results, asnp_array *const *results,
     return (asnp_status)status;
 }
 
+/* What was recorded so far runs as it does without a capture. */
 void asnp_capture_abort(void) {
     if (!asn_capture_open()) return;
     asn_capture_abort();
@@ -193,6 +198,8 @@ void asnp_capture_abort(void) {
 
 /* ---- runs */
 
+/* Argument i is like the captured one: dtype, shape, strides, flags, and its distance
+ * from those before it. */
 static asn_status check_argument(const asnp_graph *g, int32_t i,
                                  const asn_array *const *args) {
     const asn_layout *want = &g->like[i], *have = &args[i]->layout;
@@ -240,6 +247,7 @@ static asn_status run(asnp_graph *g, const asn_array *const *args, asnp_array **
     return status;
 }
 
+/* Results are new arrays at each run; out gets all or none. */
 asnp_status asnp_graph_run(asnp_graph *graph, int32_t num_args, asnp_array *const *args,
                            int32_t num_results, asnp_array **results) {
     NEED(graph);
@@ -258,6 +266,7 @@ asnp_status asnp_graph_run(asnp_graph *graph, int32_t num_args, asnp_array *cons
     return (asnp_status)status;
 }
 
+/* Facts of the capture, which do not change; no lock is needed. */
 asnp_status asnp_graph_count(const asnp_graph *graph, asnp_graph_counts *out) {
     asn_replay_info info;
     NEED(graph);
@@ -272,6 +281,7 @@ asnp_status asnp_graph_count(const asnp_graph *graph, asnp_graph_counts *out) {
     return ASNP_OK;
 }
 
+/* A table of the launches; the caller frees the text. */
 asnp_status asnp_graph_explain(const asnp_graph *graph, char **text) {
     NEED(graph);
     NEED(text);
@@ -285,6 +295,7 @@ asnp_status asnp_graph_source(const asnp_graph *graph, char **text) {
     return (asnp_status)asn_replay_source(graph->replay, text);
 }
 
+/* `table` must stay loaded as long as the graph: it holds machine code that runs call. */
 asnp_status asnp_graph_attach(asnp_graph *graph, const void *table) {
     NEED(graph);
     NEED(table);

@@ -4,6 +4,9 @@
  * axes, arrays of integers and masks, whose rules are the core's (graph/index/index.h).
  * Items are translated one by one; what concerns several is checked there, but for the
  * number of ellipses. No item at all is an ellipsis: a[()].
+ *
+ * Positions of the result's axes follow NumPy's rule for advanced indexing, which is the
+ * core's to know; whether a view can be made it decides, too.
  */
 #include "graph/index/index.h"
 
@@ -20,6 +23,7 @@ enum { MOST_ITEMS = 2 * ASN_MAX_DIMS };
  * integer. */
 static asn_status array_item(const asnp_array *array, asn_index_item *item) {
     ASN_TRY(asn_capi_need(array, "an index array"));
+    /* A bool array is a mask, also one without dimensions. */
     asn_dtype dtype = asn_capi_type(array);
     item->array = &array->array;
     item->kind = dtype == ASN_BOOL ? ASN_INDEX_MASK : ASN_INDEX_ARRAY;
@@ -29,6 +33,7 @@ static asn_status array_item(const asnp_array *array, asn_index_item *item) {
                              "type, not %s",
                              asn_dtype_name(dtype));
     if (dtype == ASN_BOOL || asn_capi_layout(array)->ndim) return ASN_OK;
+    /* The index is read here, which waits for it. */
     asn_scalar one, wide;
     item->kind = ASN_INDEX_INT;
     ASN_TRY(asn_array_get_item(&array->array, 0, &one));
@@ -59,6 +64,8 @@ static asn_status one_item(const asnp_index *x, asn_index_item *item) {
     }
 }
 
+/* Translates n entries into items, at least one: without an entry it is an ellipsis.
+ * items has room for MOST_ITEMS. */
 static asn_status read_items(const asnp_array *a, int32_t n, const asnp_index *index,
                              asn_index_item *items) {
     int ellipses = 0;
@@ -78,9 +85,11 @@ static asn_status read_items(const asnp_array *a, int32_t n, const asnp_index *i
     return ASN_OK;
 }
 
+/* A view where integers, slices and new axes are all there is, else a copy. */
 asnp_status asnp_index_get(const asnp_array *a, int32_t n, const asnp_index *index,
                            asnp_array **out) {
     IN_LIBRARY;
+    /* Integers and arrays are bounds-checked by the core. */
     asn_index_item items[MOST_ITEMS];
     asn_array made;
     NEED(out);
@@ -88,6 +97,7 @@ asnp_status asnp_index_get(const asnp_array *a, int32_t n, const asnp_index *ind
     return asn_capi_wrap(asn_index_get(&made, &a->array, n ? n : 1, items), &made, out);
 }
 
+/* The value broadcasts to a[index]; it may overlap `a`, which the core sees to. */
 asnp_status asnp_index_set(asnp_array *a, int32_t n, const asnp_index *index,
                            asnp_operand value) {
     IN_LIBRARY;
@@ -117,6 +127,7 @@ asnp_status asnp_index_update(const char *name, asnp_array *a, int32_t n,
 
 /* ---- along an axis */
 
+/* NumPy takes bool arrays as masks elsewhere; here they are no indices. */
 static asn_status need_integers(const asnp_array *indices) {
     NEED(indices);
     asn_dtype dtype = asn_capi_type(indices);
@@ -127,6 +138,7 @@ static asn_status need_integers(const asnp_array *indices) {
                                asn_dtype_name(dtype));
 }
 
+/* mode numbers are the core's, in the same order. */
 asnp_status asnp_take(const asnp_array *a, const asnp_array *indices, int32_t axis,
                       asnp_mode mode, asnp_array **out) {
     IN_LIBRARY;
@@ -146,6 +158,7 @@ asnp_status asnp_take(const asnp_array *a, const asnp_array *indices, int32_t ax
     return asn_capi_wrap(status, &made, out);
 }
 
+/* What is checked (integers, dimensions), numpy/picking.h checks for both bindings. */
 asnp_status asnp_take_along_axis(const asnp_array *a, const asnp_array *indices,
                                  int32_t axis, asnp_array **out) {
     IN_LIBRARY;
@@ -157,6 +170,7 @@ asnp_status asnp_take_along_axis(const asnp_array *a, const asnp_array *indices,
                          &made, out);
 }
 
+/* Where indices repeat, the last value stays, as in a[...] = value. */
 asnp_status asnp_put_along_axis(asnp_array *a, const asnp_array *indices,
                                 asnp_operand values, int32_t axis) {
     IN_LIBRARY;
@@ -171,6 +185,7 @@ asnp_status asnp_put_along_axis(asnp_array *a, const asnp_array *indices,
 
 /* ---- masks and conditions */
 
+/* A mask by name, so that an array of integers is not taken for one. */
 asnp_status asnp_mask_get(const asnp_array *a, const asnp_array *mask, asnp_array **out) {
     IN_LIBRARY;
     asnp_index index = asnp_by(mask);
@@ -179,6 +194,7 @@ asnp_status asnp_mask_get(const asnp_array *a, const asnp_array *mask, asnp_arra
     return asnp_index_get(a, 1, &index, out);
 }
 
+/* One value for all places, or one for each in row-major order. */
 asnp_status asnp_mask_set(asnp_array *a, const asnp_array *mask, asnp_operand value) {
     IN_LIBRARY;
     asnp_index index = asnp_by(mask);
@@ -194,6 +210,7 @@ asnp_status asnp_nonzero(const asnp_array *a, asnp_array **out) {
     NEED(a);
     NEED(out);
     ASN_TRY(asn_nonzero(made, &a->array));
+    /* From the first failure on, arrays are ended instead of wrapped. */
     int ndim = asn_capi_layout(a)->ndim;
     asnp_status status = ASNP_OK;
     for (int d = 0; d < ndim; d++) {

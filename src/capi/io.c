@@ -7,6 +7,10 @@
  * Column-major arrays are written as such and come back as such: their axes are reversed
  * on the way, which copies nothing. Elements in the other byte order are swapped as they
  * are read. Object arrays and records are refused, since nothing in C could hold them.
+ *
+ * What is written is made whole in memory first, with the array's elements behind the
+ * header: one write, which fails before anything of the file is there or leaves a file
+ * that is cut short.
  */
 #include "capi/capi.h"
 
@@ -19,11 +23,13 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                ".npy files are written in this byte order");
 
+/* The error of a file, with errno's text. */
 static asn_status failed(const char *path, const char *what) {
     return asn_error_set(ASN_ERR_RUNTIME, "%s: cannot be %s: %s", path, what,
                          strerror(errno));
 }
 
+/* *out is the caller's to close. */
 static asn_status open_file(const char *path, const char *mode, FILE **out) {
     ASN_TRY(asn_capi_need(path, "path"));
     *out = fopen(path, mode);
@@ -58,6 +64,8 @@ static asn_status bytes_of(const asnp_array *a, const char *header, size_t lengt
     return status;
 }
 
+/* A column-major array is transposed, which is a view, and its elements are then
+ * row-major. */
 asn_status asn_npy_bytes(const asnp_array *a, char **data, size_t *bytes) {
     char header[ASN_NPY_MOST];
     size_t length;
@@ -74,6 +82,7 @@ asn_status asn_npy_bytes(const asnp_array *a, char **data, size_t *bytes) {
     return (asn_status)status;
 }
 
+/* Overwrites; the file's name is taken as it is, without an ending added. */
 asnp_status asnp_save(const char *path, const asnp_array *a) {
     char *data;
     size_t bytes;
@@ -99,7 +108,7 @@ asnp_status asnp_to_file(const char *path, const asnp_array *a) {
 
 /* ---- reading */
 
-/* Elements of 2, 4 or 8 bytes. */
+/* Turns `count` elements of 2, 4 or 8 bytes into the other byte order, in place. */
 static void swap_bytes(char *data, int64_t count, int size) {
     for (int64_t i = 0; i < count; i++, data += size)
         for (int k = 0; k < size / 2; k++) {
@@ -121,6 +130,7 @@ static asn_status bytes_left(FILE *file, const char *path, int64_t *out) {
  * has more bytes than are left. */
 static asn_status measure(const asn_npy *h, const char *path, int64_t left,
                           int64_t shape[ASN_MAX_DIMS], int64_t *bytes) {
+    /* The layout is made for its checks alone: extents, and a size that fits. */
     asn_layout l;
     for (int d = 0; d < h->ndim; d++)
         shape[d] = h->shape[h->fortran ? h->ndim - 1 - d : d];
@@ -183,6 +193,7 @@ asn_status asn_npy_parse(char *data, size_t bytes, const char *path, asnp_array 
     return status ? status : array_of(&h, shape, data + at, needed, out);
 }
 
+/* Any trailing bytes are left unread, as numpy.load leaves them. */
 asnp_status asnp_load(const char *path, asnp_array **out) {
     asn_npy h = {.ndim = 0};
     FILE *file;

@@ -1,5 +1,8 @@
 /* L3 C binding: joining and repeating arrays (array.h). What may be joined, and into
  * which dtype, is numpy/joins.h's; lists of handles become lists of arrays here.
+ *
+ * Each function takes the lock once and hands the core everything it needs to refuse a
+ * wrong list before it copies anything.
  */
 #include "capi/capi.h"
 #include "numpy/joins.h"
@@ -20,6 +23,7 @@ static asn_status collect(int32_t n, asnp_array *const *arrays, asn_np_join *joi
     return ASN_OK;
 }
 
+/* call: one of numpy/joins.h's. */
 static asnp_status joined(asn_status (*call)(const asn_np_join *, int64_t, asn_array *),
                           int32_t n, asnp_array *const *arrays, int32_t axis,
                           asnp_array **out) {

@@ -5,6 +5,9 @@
  * composes around them (eig's checks, pinv) is numpy/decompositions.h. A result that the
  * caller does not want (NULL) costs as little as the device allows: qr without q and svd
  * without vectors are operations of their own.
+ *
+ * Stacks of matrices are the rule: all axes but the last two are a batch, for every
+ * function but dot, outer, tensordot, lstsq.
  */
 #include "capi/capi.h"
 
@@ -17,6 +20,7 @@
 
 /* ---- products */
 
+/* numpy.matmul: the last two axes are matrices, the others a broadcast stack. */
 asnp_status asnp_matmul(const asnp_array *a, const asnp_array *b, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;
@@ -26,6 +30,7 @@ asnp_status asnp_matmul(const asnp_array *a, const asnp_array *b, asnp_array **o
     return asn_capi_wrap(asn_matmul(&a->array, &b->array, NULL, &made), &made, out);
 }
 
+/* numpy.dot: for more than two axes not the same as matmul. */
 asnp_status asnp_dot(const asnp_array *a, const asnp_array *b, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;
@@ -35,6 +40,7 @@ asnp_status asnp_dot(const asnp_array *a, const asnp_array *b, asnp_array **out)
     return asn_capi_wrap(asn_dot(&a->array, &b->array, NULL, &made), &made, out);
 }
 
+/* Of the flattened arguments, as numpy.outer. */
 asnp_status asnp_outer(const asnp_array *a, const asnp_array *b, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;
@@ -44,6 +50,7 @@ asnp_status asnp_outer(const asnp_array *a, const asnp_array *b, asnp_array **ou
     return asn_capi_wrap(asn_np_outer(&made, &a->array, &b->array, NULL), &made, out);
 }
 
+/* Pairs of axes, each from both arguments; none of them makes an outer product. */
 asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num_axes,
                            const int32_t *axes_a, const int32_t *axes_b,
                            asnp_array **out) {
@@ -68,6 +75,7 @@ asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num
         asn_np_tensordot(&made, &a->array, &b->array, num_axes, left, right), &made, out);
 }
 
+/* Over the last two axes, unlike numpy.trace, whose default is the first two. */
 asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
     IN_LIBRARY;
     const asn_np_diagonals of = {offset, -2, -1};
@@ -84,6 +92,7 @@ asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
  * where one cannot be made, those before it are released and *to[] is left alone. */
 static asnp_status solver(const asn_solver *s, const asnp_array *a, const asnp_array *b,
                           asnp_array **const *to) {
+    /* The device makes all results of the operation; what is not wanted ends at once. */
     asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
     asnp_array *handles[ACLNNX_LINALG_MAX_OPERANDS] = {NULL};
     asnp_status status = ASNP_OK;
@@ -111,22 +120,26 @@ static asnp_status one_result(int op, const char *failed, const asnp_array *a,
     return solver(&s, a, b, to);
 }
 
+/* b of one axis is a vector, anything else matrices, as in NumPy 2. */
 asnp_status asnp_solve(const asnp_array *a, const asnp_array *b, asnp_array **out) {
     IN_LIBRARY;
     NEED(b);
     return one_result(ACLNNX_LINALG_SOLVE, "Singular matrix", a, b, out);
 }
 
+/* LINALG where one of the matrices is singular; then there is no result for any. */
 asnp_status asnp_inv(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     return one_result(ACLNNX_LINALG_INV, "Singular matrix", a, NULL, out);
 }
 
+/* A singular matrix has a determinant, 0: nothing can fail. */
 asnp_status asnp_det(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     return one_result(ACLNNX_LINALG_DET, NULL, a, NULL, out);
 }
 
+/* Both results are needed: the sign is 0 of a singular matrix, and the logarithm -inf. */
 asnp_status asnp_slogdet(const asnp_array *a, asnp_array **sign, asnp_array **logabsdet) {
     IN_LIBRARY;
     const asn_solver s = {.op = ACLNNX_LINALG_SLOGDET};
@@ -136,6 +149,7 @@ asnp_status asnp_slogdet(const asnp_array *a, asnp_array **sign, asnp_array **lo
     return solver(&s, a, NULL, to);
 }
 
+/* The triangle that `upper` names is read and made; the other is 0. */
 asnp_status asnp_cholesky(const asnp_array *a, int32_t upper, asnp_array **out) {
     IN_LIBRARY;
     const asn_solver s = {.op = ACLNNX_LINALG_CHOLESKY,
@@ -146,6 +160,7 @@ asnp_status asnp_cholesky(const asnp_array *a, int32_t upper, asnp_array **out) 
     return solver(&s, a, NULL, to);
 }
 
+/* q NULL: R alone, which the device has an operation for. */
 asnp_status asnp_qr(const asnp_array *a, int32_t complete, asnp_array **q,
                     asnp_array **r) {
     IN_LIBRARY;
@@ -157,6 +172,7 @@ asnp_status asnp_qr(const asnp_array *a, int32_t complete, asnp_array **q,
     return solver(&s, a, NULL, q ? both : one);
 }
 
+/* u and vh both NULL: the values alone. */
 asnp_status asnp_svd(const asnp_array *a, int32_t full, asnp_array **u, asnp_array **s,
                      asnp_array **vh) {
     IN_LIBRARY;
@@ -190,6 +206,7 @@ asnp_status asnp_eig(const asnp_array *a, asnp_array **values, asnp_array **vect
     return ASNP_OK;
 }
 
+/* Only one triangle of `a` is read, as `upper` says. */
 asnp_status asnp_eigh(const asnp_array *a, int32_t upper, asnp_array **values,
                       asnp_array **vectors) {
     IN_LIBRARY;
@@ -223,6 +240,7 @@ asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
                        asnp_array **x, asnp_array **residuals, int64_t *rank,
                        asnp_array **singular_values) {
     IN_LIBRARY;
+    /* x, residuals, rank, singular values, in the device's order. */
     asnp_array *made[4] = {NULL}, *kept = NULL;
     asnp_array **const to[4] = {&made[0], &made[1], &made[2], &made[3]};
     int64_t found = 0;
@@ -237,6 +255,8 @@ asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
                           .failed = "SVD did not converge in Linear Least Squares"};
     ASN_TRY(solver(&s, a, b, to));
     asnp_status status = asnp_get_int64(made[2], NULL, &found);
+    /* The device gives residuals in any case; those that NumPy does not give are sliced
+     * away. */
     bool determined = found == n && m > n;
     if (!status) status = asnp_slice(made[1], 0, 0, determined ? ASNP_END : 0, 1, &kept);
     if (!status) {
@@ -251,6 +271,7 @@ asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
     return status;
 }
 
+/* Singular values up to rcond times the largest count as 0. */
 asnp_status asnp_pinv(const asnp_array *a, double rcond, asnp_array **out) {
     IN_LIBRARY;
     const asn_operand share = asn_operand_float(rcond);

@@ -4,6 +4,9 @@
  * Handles of blocks and queues are the core's objects under another name, so nothing is
  * wrapped or counted twice. A tensor is an ordinary array over memory that was laid out
  * by a descriptor. Setters return the value before, through a pointer that may be NULL.
+ *
+ * Functions that wait (for a transfer, for a queue's end) take no lock, since what they
+ * wait for may need it.
  */
 #include "capi/capi.h"
 
@@ -15,6 +18,8 @@
 
 /* ---- settings */
 
+/* Settings are one struct of the core's: each setter reads all, changes one and sets
+ * all. */
 asnp_status asnp_mm_set_limit(uint64_t limit, uint64_t *before) {
     IN_LIBRARY;
     asn_memory_settings s;
@@ -33,6 +38,7 @@ asnp_status asnp_mm_set_max_split(uint64_t max_split, uint64_t *before) {
     return asn_memory_set_settings(&s);
 }
 
+/* *before is written on success alone: the share may be refused. */
 asnp_status asnp_mm_set_gc_threshold(double share, double *before) {
     IN_LIBRARY;
     asn_memory_settings s;
@@ -76,13 +82,15 @@ void asnp_mm_free(asnp_mm_block *block) {
     asn_buffer_release((asn_buffer *)block);
 }
 
+/* Fixed for the block's life; NULL for NULL. */
 void *asnp_mm_address(const asnp_mm_block *block) {
     return block ? ((const asn_buffer *)block)->data : NULL;
 }
 
 /* ---- tensors */
 
-/* Defaults: axes in the order given, a first element at a multiple of 64 bytes. */
+/* *to: the core's descriptor, which holds shape and order itself. Defaults: axes in the
+ * order given, a first element at a multiple of 64 bytes. */
 static asn_status descriptor_of(const asnp_mm_descriptor *from, asn_descriptor *to) {
     NEED(from);
     ASN_TRY(asn_capi_dtype(from->dtype, false, &to->dtype));
@@ -96,6 +104,7 @@ static asn_status descriptor_of(const asnp_mm_descriptor *from, asn_descriptor *
     return ASN_OK;
 }
 
+/* An array whose strides are those of the descriptor's order. */
 asnp_status asnp_mm_tensor(const asnp_mm_descriptor *descriptor, asnp_array **out) {
     NEED(out);
     IN_LIBRARY;
@@ -105,6 +114,8 @@ asnp_status asnp_mm_tensor(const asnp_mm_descriptor *descriptor, asnp_array **ou
     return asn_capi_wrap(asn_tensor_new(&made, &d), &made, out);
 }
 
+/* The new array takes the dead one's memory, whatever their shapes; the core refuses what
+ * others can see. */
 asnp_status asnp_mm_reuse(const asnp_mm_descriptor *descriptor, const asnp_array *dead,
                           asnp_array **out) {
     NEED(out);
@@ -116,6 +127,7 @@ asnp_status asnp_mm_reuse(const asnp_mm_descriptor *descriptor, const asnp_array
     return asn_capi_wrap(asn_tensor_reuse(&made, &d, &dead->array), &made, out);
 }
 
+/* strides NULL: row-major without gaps; an extent of 0 does not make them 0. */
 asnp_status asnp_mm_prepare(const asnp_mm_descriptor *descriptor, asnp_dtype dtype,
                             const int64_t *strides, const void *host, asnp_array **out) {
     NEED(out);
@@ -127,6 +139,7 @@ asnp_status asnp_mm_prepare(const asnp_mm_descriptor *descriptor, asnp_dtype dty
     int64_t packed[ASN_MAX_DIMS];
     ASN_TRY(descriptor_of(descriptor, &d));
     ASN_TRY(asn_capi_dtype(dtype, false, &from));
+    /* Strides of the host's memory, in bytes. */
     int64_t step = asn_itemsize(from);
     for (int i = d.ndim - 1; i >= 0; i--) {
         packed[i] = step;
@@ -137,6 +150,7 @@ asnp_status asnp_mm_prepare(const asnp_mm_descriptor *descriptor, asnp_dtype dty
         out);
 }
 
+/* Host memory in the descriptor's order of axes, without gaps. */
 asnp_status asnp_mm_copy_back(const asnp_array *a, const asnp_mm_descriptor *descriptor,
                               void *host) {
     NEED(a);
@@ -149,6 +163,7 @@ asnp_status asnp_mm_copy_back(const asnp_array *a, const asnp_mm_descriptor *des
 
 /* ---- queues: a handle is the core's queue */
 
+/* A transfer with the array at its device end. */
 struct asnp_transfer {
     asn_transfer *transfer;
     asn_array array; /* its memory on the device */
@@ -177,6 +192,7 @@ static asn_status start(asn_dma *q, const asn_descriptor *d, const asn_array *fe
                    : asn_tensor_send(q, d, host, priority, &t->array, &t->transfer);
 }
 
+/* *out: a handle of a transfer that runs; on failure nothing is left. */
 static asnp_status transfer_new(asn_dma *q, const asn_descriptor *d,
                                 const asn_array *fetched, void *host, int priority,
                                 asnp_transfer **out) {
@@ -191,6 +207,7 @@ static asnp_status transfer_new(asn_dma *q, const asn_descriptor *d,
     return ASNP_OK;
 }
 
+/* The host's memory must stay as it is until the transfer ends. */
 asnp_status asnp_queue_send(asnp_queue *queue, const asnp_mm_descriptor *descriptor,
                             const void *host, int32_t priority, asnp_transfer **out) {
     NEED(queue);
@@ -202,6 +219,7 @@ asnp_status asnp_queue_send(asnp_queue *queue, const asnp_mm_descriptor *descrip
     return transfer_new((asn_dma *)queue, &d, NULL, (void *)host, priority, out);
 }
 
+/* The elements as they are now: what was recorded of `a` runs before. */
 asnp_status asnp_queue_fetch(asnp_queue *queue, const asnp_array *a, void *host,
                              int32_t priority, asnp_transfer **out) {
     NEED(queue);
@@ -226,6 +244,7 @@ asnp_status asnp_transfer_array(asnp_transfer *transfer, asnp_array **out) {
     return asn_capi_wrap(asn_array_share(&shared, &transfer->array), &shared, out);
 }
 
+/* Never waits. */
 asnp_status asnp_transfer_done(const asnp_transfer *transfer, int32_t *out) {
     NEED(transfer);
     NEED(out);
@@ -238,6 +257,7 @@ asnp_status asnp_transfer_wait(const asnp_transfer *transfer) {
     return asn_transfer_wait(transfer->transfer);
 }
 
+/* Waits for the copy before the array goes, whose memory it uses. */
 void asnp_transfer_release(asnp_transfer *transfer) {
     if (!transfer) return;
     asn_transfer_release(transfer->transfer);
@@ -248,6 +268,7 @@ void asnp_transfer_release(asnp_transfer *transfer) {
 
 /* ---- what is held */
 
+/* The program's function, for the core's walk. */
 typedef struct {
     void (*visit)(void *context, const asnp_mm_piece *piece);
     void *context;
@@ -259,6 +280,7 @@ static void visit_piece(void *context, const asn_memory_piece *p) {
                                           p->address, p->bytes});
 }
 
+/* visit runs while the memory manager is locked: it must not call the library. */
 asnp_status asnp_mm_walk(void (*visit)(void *context, const asnp_mm_piece *piece),
                          void *context) {
     if (!visit)
@@ -284,6 +306,7 @@ static void call_hook(void *slot, const asn_watch_event *e) {
                                        e->in_use, e->held});
 }
 
+/* The slot's hook is set before the core may call it. */
 asnp_status asnp_mm_add_hook(asnp_mm_hook hook, void *context) {
     IN_LIBRARY;
     if (!hook)
@@ -299,6 +322,7 @@ asnp_status asnp_mm_add_hook(asnp_mm_hook hook, void *context) {
     return asn_error_set(ASN_ERR_UNSUPPORTED, "there are 8 memory hooks already");
 }
 
+/* Both function and context must be those of the registration. */
 asnp_status asnp_mm_remove_hook(asnp_mm_hook hook, void *context) {
     IN_LIBRARY;
     for (size_t i = 0; i < 8; i++) {

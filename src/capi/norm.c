@@ -1,11 +1,14 @@
 /* L3 C binding: norms of vectors and matrices (linalg.h): arguments for numpy/norms.h,
  * which both bindings share. An order of a matrix comes as text, since C has no value
  * that is a number or a name.
+ *
+ * The norm of order 2 of all elements has a function of its own, asn_np_norm.
  */
 #include "capi/capi.h"
 
 #include "numpy/norms.h"
 
+/* axes NULL: over all elements, as of a vector, whatever the shape. */
 asnp_status asnp_vector_norm(const asnp_array *a, double ord, int32_t num_axes,
                              const int32_t *axes, int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
@@ -19,6 +22,7 @@ asnp_status asnp_vector_norm(const asnp_array *a, double ord, int32_t num_axes,
     return asn_capi_wrap(asn_np_vector_norm(&made, &a->array, ord, &over), &made, out);
 }
 
+/* Over the last two axes; those before are a stack. */
 asnp_status asnp_matrix_norm(const asnp_array *a, const char *ord, int32_t keepdims,
                              asnp_array **out) {
     IN_LIBRARY;

@@ -4,6 +4,10 @@
  * bytes of version, the header's length in 2 (version 1) or 4 bytes (2 and 3), then a
  * literal like {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }, padded with
  * spaces to a multiple of 64 and ended by a newline. Keys may come in any order.
+ *
+ * The reader takes what NumPy writes and what it may write: any order of keys, quotes of
+ * either kind, spaces. It evaluates nothing, so that a file cannot run code, and every
+ * length is checked before memory is taken for it.
  */
 #include "capi/npy.h"
 
@@ -19,11 +23,14 @@ static asn_status bad(const char *path, const char *what) {
 
 /* ---- a small reader of the dictionary; `at` moves over what was read */
 
+/* Over spaces. */
 static void skip(const char **at) {
     while (isspace((unsigned char)**at))
         ++*at;
 }
 
+/* Over spaces and one character; false, with nothing but spaces read, where another
+ * stands there. */
 static bool take(const char **at, char c) {
     skip(at);
     if (**at != c) return false;
@@ -45,6 +52,7 @@ static bool text(const char **at, char *out, size_t size) {
     return take(at, quote);
 }
 
+/* Python's True or False. */
 static bool truth(const char **at, bool *out) {
     skip(at);
     *out = strncmp(*at, "True", 4) == 0;
@@ -65,6 +73,8 @@ static bool whole(const char **at, int64_t *out) {
     return true;
 }
 
+/* A tuple of whole numbers into h's shape; (), (3,), (3, 4) and (3, 4,) are tuples, (3)
+ * is none. */
 static bool tuple(const char **at, asn_npy *h) {
     h->ndim = 0;
     if (!take(at, '(')) return false;
@@ -83,6 +93,7 @@ static asn_status read_descr(const char *descr, asn_npy *h, const char *path) {
     int64_t size = 0;
     const char *digits = rest + (kind != 0);
     bool read = kind && whole(&digits, &size) && !*digits;
+    /* bfloat16 shares its kind and size with no dtype of NumPy's: it is left out. */
     for (int d = 0; d < ASN_DTYPE_COUNT && read; d++) {
         const asn_dtype_info *info = &asn_dtype_table[d];
         if (info->kind != kind || info->itemsize != size || d == ASN_BF16) continue;
@@ -97,8 +108,11 @@ static asn_status read_descr(const char *descr, asn_npy *h, const char *path) {
                          path, descr);
 }
 
+/* Reads {'descr': ..., 'fortran_order': ..., 'shape': ...}; a key that is none of these,
+ * or is missing, makes the file unreadable. */
 static asn_status read_dictionary(const char *at, asn_npy *h, const char *path) {
     char key[16], descr[64];
+    /* Bits of the three keys. */
     unsigned seen = 0;
     if (!take(&at, '{')) return bad(path, "the header is no dictionary");
     while (!take(&at, '}')) {
@@ -140,6 +154,7 @@ asn_status asn_npy_read(asn_npy *h, FILE *file, const char *path) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: is of .npy version %d.%d; 1.0, 2.0 and 3.0 are read",
                              path, version, prefix[7]);
+    /* Little-endian in every version. */
     size_t length = prefix[8] | (size_t)prefix[9] << 8;
     if (version > 1) {
         if (fread(prefix + PREFIX, 1, 2, file) != 2)
@@ -153,6 +168,7 @@ asn_status asn_npy_read(asn_npy *h, FILE *file, const char *path) {
                             ? ASN_OK
                             : bad(path, "is cut short in its header");
     header[length] = 0;
+    /* A zero byte would end the text early. */
     if (!status && strlen(header) != length)
         status = bad(path, "the header's dictionary cannot be read");
     if (!status) status = read_dictionary(header, h, path);

@@ -10,6 +10,7 @@
 
 enum { ASN_NPY_MOST = 4096 }; /* bytes of a header that 64 dimensions may need */
 
+/* What a header says of an array. */
 typedef struct {
     asn_dtype dtype;
     bool swapped; /* the other byte order */

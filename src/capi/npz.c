@@ -9,6 +9,8 @@
  *
  * What a record says of its size is no reason to take memory: the file must have the
  * bytes, and deflate be able to expand them so far.
+ *
+ * Times and attributes are constants, so that the same arrays make the same file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,12 +36,14 @@ enum {
 
 typedef enum { STORED = 0, DEFLATED = 8 } method; /* as records have it */
 
-/* Little-endian, as zip has it on every machine. */
+/* Writes the low `bytes` bytes of a value, little-endian, as zip has it on every
+ * machine. */
 static void put(unsigned char *at, int bytes, uint64_t value) {
     for (int i = 0; i < bytes; i++)
         at[i] = (unsigned char)(value >> (8 * i));
 }
 
+/* Reads a value of up to 4 bytes. */
 static uint32_t get(const unsigned char *at, int bytes) {
     uint32_t value = 0;
     for (int i = 0; i < bytes; i++)
@@ -54,6 +58,7 @@ static asn_status failed(const char *path, const char *what) {
 
 /* ---- writing */
 
+/* One array of an archive, as its records describe it. */
 typedef struct {
     char name[MOST_NAME + 5];
     method method;
@@ -76,6 +81,7 @@ static asn_status too_long(const member *m) {
                          "savez: the archive has 4 GiB or more with '%s'", m->name);
 }
 
+/* The local header and the name; false: the file cannot be written. */
 static bool write_header(FILE *file, const member *m) {
     unsigned char header[LOCAL_SIZE] = {0};
     size_t length = strlen(m->name);
@@ -100,6 +106,7 @@ static asn_status write_deflated(FILE *file, const char *path, const char *data,
     return written ? ASN_OK : failed(path, "written");
 }
 
+/* Header and bytes, whose number is known. */
 static asn_status write_stored(FILE *file, const char *path, const char *data,
                                member *m) {
     m->packed = m->bytes;
@@ -130,9 +137,11 @@ static asn_status write_member(FILE *file, const char *path, const asnp_array *a
     return status;
 }
 
+/* A central record for each member, then the record that ends the archive. */
 static asn_status write_directory(FILE *file, const char *path, int n,
                                   const member *members) {
     unsigned char end[END_SIZE] = {0};
+    /* The directory's place, which the end record names. */
     long begin = ftell(file);
     bool written = begin >= 0;
     for (int i = 0; i < n && written; i++) {
@@ -176,6 +185,8 @@ static asn_status name_members(int32_t n, const char *const *names,
     return ASN_OK;
 }
 
+/* Names first, then members in order, then the directory; a failure leaves what was
+ * written so far. */
 static asnp_status save(const char *path, int32_t n, const char *const *names,
                         asnp_array *const *arrays, method method) {
     NEED(path);
@@ -199,11 +210,13 @@ static asnp_status save(const char *path, int32_t n, const char *const *names,
     return status;
 }
 
+/* As numpy.savez: members are stored. */
 asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
                        asnp_array *const *arrays) {
     return save(path, n, names, arrays, STORED);
 }
 
+/* As numpy.savez_compressed: members are deflated by zlib's default level. */
 asnp_status asnp_savez_compressed(const char *path, int32_t n, const char *const *names,
                                   asnp_array *const *arrays) {
     return save(path, n, names, arrays, DEFLATED);
@@ -220,6 +233,7 @@ typedef struct {
     int left;
 } archive;
 
+/* The error of a file that is no archive. */
 static asn_status damaged(const char *path) {
     return asn_error_set(ASN_ERR_VALUE, "%s: is no .npz file, or is damaged", path);
 }
@@ -246,6 +260,8 @@ static asn_status open_archive(archive *z, const char *path) {
     unsigned char *tail = NULL;
     long size = fseek(z->file, 0, SEEK_END) ? -1 : ftell(z->file);
     z->size = size;
+    /* The end record is in the last END_SIZE + COMMENT bytes; its number is looked for
+     * from behind. */
     long look = size < END_SIZE + COMMENT ? size : END_SIZE + COMMENT,
          at = look - END_SIZE;
     asn_status status =
@@ -272,6 +288,7 @@ static void close_archive(archive *z) {
 /* The next record and its name, without .npy (*length). */
 static asn_status next_member(archive *z, const unsigned char **record, const char **name,
                               size_t *length) {
+    /* Every length is checked against the directory before it is used. */
     const unsigned char *r = z->directory + z->at;
     size_t left = z->bytes - z->at;
     if (left < CENTRAL_SIZE || get(r, 4) != CENTRAL) return damaged(z->path);
@@ -319,8 +336,11 @@ static asn_status read_deflated(const archive *z, const member *m, long begin,
     return status;
 }
 
+/* r: the member's central record, of CENTRAL_SIZE bytes at least. Its sizes count; those
+ * of the local header may be 0. */
 static asn_status load_member(const archive *z, const unsigned char *r,
                               asnp_array **out) {
+    /* Offsets in the record, as APPNOTE.TXT has them. */
     const member m = {.method = (method)get(r + 10, 2),
                       .crc = get(r + 16, 4),
                       .packed = get(r + 20, 4),
@@ -348,6 +368,7 @@ static asn_status load_member(const archive *z, const unsigned char *r,
     return status;
 }
 
+/* A linear search: an archive has few members. */
 asnp_status asnp_loadz(const char *path, const char *name, asnp_array **out) {
     archive z;
     NEED(path);
@@ -378,6 +399,7 @@ asnp_status asnp_npz_names(const char *path, char **text) {
     NEED(path);
     NEED(text);
     ASN_TRY(open_archive(&z, path));
+    /* Names are shorter than the directory that holds them. */
     char *made = asn_malloc(z.bytes + (size_t)z.left + 1), *at = made;
     asn_status status = made ? ASN_OK : ASN_ERR_MEMORY;
     while (!status && z.left > 0) {

@@ -3,6 +3,9 @@
  * Sorts are stable and put NaN last, as the core's are in both bindings; there is no
  * choice of algorithm to pass on. What concerns arguments that both bindings take is
  * numpy/ordering.h's and numpy/unique.h's.
+ *
+ * Axes may be negative; ASNP_FLATTENED sorts a flattened copy (or a share, where the
+ * array is one line).
  */
 #include "capi/capi.h"
 #include "numpy/ordering.h"
@@ -12,6 +15,7 @@ typedef asn_status (*sorting)(asn_array *result, const asn_array *a, int axis);
 typedef asn_status (*partitioning)(asn_array *result, const asn_array *a, int axis,
                                    int num_kth, const int64_t *kth);
 
+/* A sort or argsort along one axis, or of all elements flattened. */
 static asnp_status sorted_by(sorting sort, const asnp_array *a, int32_t axis,
                              asnp_array **out) {
     asn_array used, made;
@@ -24,16 +28,19 @@ static asnp_status sorted_by(sorting sort, const asnp_array *a, int32_t axis,
     return asn_capi_wrap(status, &made, out);
 }
 
+/* A new array; NaN last, equal elements in their order. */
 asnp_status asnp_sort(const asnp_array *a, int32_t axis, asnp_array **out) {
     IN_LIBRARY;
     return sorted_by(asn_sort, a, axis, out);
 }
 
+/* int64 positions, by which take_along_axis sorts. */
 asnp_status asnp_argsort(const asnp_array *a, int32_t axis, asnp_array **out) {
     IN_LIBRARY;
     return sorted_by(asn_argsort, a, axis, out);
 }
 
+/* A flattened copy could not be in place: an axis must be named. */
 asnp_status asnp_sort_in_place(asnp_array *a, int32_t axis) {
     IN_LIBRARY;
     int at;
@@ -63,24 +70,28 @@ static asnp_status partitioned_by(partitioning partition, const asnp_array *a,
     ASN_TRY(asn_capi_axis(a, axis, &used, &at));
     for (int i = 0; i < num_kth; i++)
         places[i] = kth[i];
+    /* Negative positions count from the end; they are checked here. */
     asn_status status = asn_np_kth(num_kth, places, used.layout.shape[at]);
     if (!status) status = partition(&made, &used, at, num_kth, places);
     asn_array_fini(&used);
     return asn_capi_wrap(status, &made, out);
 }
 
+/* A new array: what is at the positions is final, nothing else is in order. */
 asnp_status asnp_partition(const asnp_array *a, int32_t axis, int32_t num_kth,
                            const int64_t *kth, asnp_array **out) {
     IN_LIBRARY;
     return partitioned_by(asn_partition, a, axis, num_kth, kth, out);
 }
 
+/* The positions that partition so. */
 asnp_status asnp_argpartition(const asnp_array *a, int32_t axis, int32_t num_kth,
                               const int64_t *kth, asnp_array **out) {
     IN_LIBRARY;
     return partitioned_by(asn_argpartition, a, axis, num_kth, kth, out);
 }
 
+/* Values of another dtype are promoted with the sorted ones. */
 asnp_status asnp_searchsorted(const asnp_array *sorted, const asnp_array *values,
                               int32_t right, asnp_array **out) {
     IN_LIBRARY;
@@ -93,6 +104,7 @@ asnp_status asnp_searchsorted(const asnp_array *sorted, const asnp_array *values
         out);
 }
 
+/* The largest element decides the length, which waits for it. */
 asnp_status asnp_bincount(const asnp_array *a, const asnp_array *weights,
                           int64_t minlength, asnp_array **out) {
     IN_LIBRARY;
@@ -106,6 +118,7 @@ asnp_status asnp_bincount(const asnp_array *a, const asnp_array *weights,
 
 /* ---- unique */
 
+/* All handles or none; a result that is NULL is not computed. */
 asnp_status asnp_unique(const asnp_array *a, asnp_array **values, asnp_array **first,
                         asnp_array **inverse, asnp_array **counts) {
     IN_LIBRARY;

@@ -6,6 +6,9 @@
  * asked for it; bytes and time are sums over its events. The export is the trace-event
  * format that Chrome's and Perfetto's viewers read: times in microseconds from the
  * session's start, one track per thread and kind, and one per stream.
+ *
+ * A session that is not ended keeps the recorder running for everybody: release ends
+ * it.
  */
 #include "capi/capi.h"
 
@@ -24,6 +27,7 @@ struct asnp_profile {
     int32_t num_rows;
 };
 
+/* In the order of the recorder's kinds. */
 static const char *const kinds[ASN_EVENT_KINDS] = {
     "program",  "operator", "small",       "to device", "to host",
     "allocate", "release",  "synchronize", "plan",      "range"};
@@ -37,6 +41,7 @@ static asn_status take_totals(asn_event_total **out, size_t *num) {
     return ASN_OK;
 }
 
+/* Totals are taken behind everything recorded, which runs first. */
 asnp_status asnp_profile_start(int32_t every, asnp_profile **out) {
     NEED(out);
     if (every < 0)
@@ -59,17 +64,20 @@ asnp_status asnp_profile_start(int32_t every, asnp_profile **out) {
     return ASNP_OK;
 }
 
-/* The name of the range that a line of the C binding is. */
+/* The name of the range that a line of the C binding is; NULL: none. A range itself is
+ * told by its name. */
 static const char *range_of(uint32_t line, uint32_t kind) {
     const asn_site_info *site = kind == ASN_EVENT_RANGE ? NULL : asn_site_get(line);
     return site ? site->function : NULL;
 }
 
+/* NULL equals NULL alone. */
 static bool is_same_text(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* By kind, name and range. A linear search: there are tens of rows. */
+/* The row of kind, name and range, a new one if need be: rows has room. A linear search:
+ * there are tens of rows. */
 static asnp_profile_row *row_of(asnp_profile *p, const char *kind, const char *name,
                                 const char *range) {
     for (int32_t i = 0; i < p->num_rows; i++)
@@ -129,7 +137,8 @@ static asn_status keep(asnp_profile *p) {
     return status;
 }
 
-/* The recorder's own failure counts first, but the session ends in any case. */
+/* The recorder's own failure counts first, but the session ends in any case.
+ * p->ended is set even where memory lacks for the rows: then only release is left. */
 asnp_status asnp_profile_stop(asnp_profile *p) {
     NEED(p);
     IN_LIBRARY;
@@ -149,11 +158,13 @@ void asnp_profile_release(asnp_profile *p) {
     asn_free(p);
 }
 
+/* VALUE: there are no rows yet, or memory lacked for them. */
 static asn_status need_end(const asnp_profile *p) {
     if (p->ended && p->rows && p->events) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "profile: the session has not ended");
 }
 
+/* Copies as many as there is room for, and tells how many there are. */
 asnp_status asnp_profile_rows(const asnp_profile *p, int32_t room, asnp_profile_row *rows,
                               int32_t *count) {
     NEED(p);
@@ -167,6 +178,7 @@ asnp_status asnp_profile_rows(const asnp_profile *p, int32_t room, asnp_profile_
 }
 
 asnp_status asnp_profile_summary(const asnp_profile *p, int32_t top, char **text) {
+    /* A line has less, since names are cut. */
     enum { LINE = 200 };
     NEED(p);
     NEED(text);
@@ -174,6 +186,7 @@ asnp_status asnp_profile_summary(const asnp_profile *p, int32_t top, char **text
     if (top < 1)
         return asn_error_set(ASN_ERR_VALUE, "profile: top is %d; it may be 1 or more",
                              (int)top);
+    /* One line for each row, one above and one below. */
     int32_t n = p->num_rows < top ? p->num_rows : top;
     size_t room = (size_t)(n + 3) * LINE;
     char *made = asn_malloc(room), *at = made;
@@ -209,6 +222,7 @@ static void write_text(FILE *file, const char *text) {
     fputc('"', file);
 }
 
+/* The range and the program's line that asked for the event, if they are known. */
 static void write_place(FILE *file, const asn_event *e) {
     const asn_site_info *site = asn_site_get(e->line);
     if (!site) return;
@@ -233,6 +247,7 @@ static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
                 at, (long long)e->work);
         return;
     }
+    /* Tracks of a thread: waits, plans, work, copies, ranges. */
     int track = e->kind == ASN_EVENT_SYNCHRONIZE ? 0 : e->kind == ASN_EVENT_PLAN ? 1 : 2;
     if (e->kind == ASN_EVENT_TO_DEVICE || e->kind == ASN_EVENT_TO_HOST) track = 3;
     if (e->kind == ASN_EVENT_RANGE) track = 4;
@@ -250,6 +265,7 @@ static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
     fprintf(file, "}}");
 }
 
+/* One event after the other: no text of the whole is made in memory. */
 asnp_status asnp_profile_export(const asnp_profile *p, const char *path) {
     NEED(p);
     NEED(path);

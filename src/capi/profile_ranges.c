@@ -10,6 +10,7 @@
 #include "runtime/profile.h"
 #include "runtime/site.h"
 
+/* Ranges that may be open on one thread: a bound for the stack below. */
 enum { MOST = 64 };
 
 typedef struct {
@@ -22,16 +23,20 @@ static _Thread_local struct {
     range open[MOST];
 } ranges;
 
+/* The innermost open range of the thread, 0: none. The core asks it where a call comes
+ * from. */
 static asn_site range_here(void) {
     return ranges.depth ? ranges.open[ranges.depth - 1].site : 0;
 }
 
+/* *site: the number of a name, file and line; the same for the same three. */
 static asn_status site_of(const char *name, const char *file, int32_t line,
                           asn_site *site) {
     *site = asn_site_number(file ? file : "", line, name);
     return *site ? ASN_OK : ASN_ERR_MEMORY;
 }
 
+/* Records the range that ends here, from its mark on. */
 static void tell(asn_mark mark, asn_site site) {
     asn_profile_close(mark, ASN_EVENT_RANGE, asn_site_get(site)->function, site);
     asn_profile_keep(mark);
@@ -65,6 +70,7 @@ asnp_status asnp_profile_pop(void) {
     return ASNP_OK;
 }
 
+/* Nothing is looked up without a session. */
 asnp_status asnp_profile_mark(const char *name, const char *file, int32_t line) {
     asn_site site;
     NEED(name);

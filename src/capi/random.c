@@ -7,6 +7,9 @@
  * down, so that each run draws anew. A capture holds the generator as long as its graph
  * lives (holders). A generator has no lock: one thread at a time, as NumPy says of its
  * bit generators.
+ *
+ * Every draw makes a new row-major array on the host's side, whatever the device: the
+ * order of elements is the order of numbers, as in NumPy.
  */
 #include "capi/capi.h"
 
@@ -28,6 +31,7 @@ enum { POOL_WORDS = 4, TWISTER_WORDS = 624 };
  * one word of entropy where the upper half is 0, else two. MT19937's first word is fixed
  * by its authors' initialisation. */
 static void seed(asn_bitgen *g, asn_bitgen_kind kind, uint64_t entropy) {
+    /* SeedSequence takes an integer as words of 32 bits, the lowest first. */
     const uint32_t words[2] = {(uint32_t)entropy, (uint32_t)(entropy >> 32)};
     const uint64_t counter[4] = {0};
     uint32_t pool[POOL_WORDS], drawn[TWISTER_WORDS];
@@ -48,6 +52,8 @@ static void seed(asn_bitgen *g, asn_bitgen_kind kind, uint64_t entropy) {
     }
 }
 
+/* The engine lies apart, since 128-bit numbers need an alignment that malloc need not
+ * give. */
 asnp_status asnp_rng_new(const char *bit_generator, uint64_t entropy, asnp_rng **out) {
     static const struct {
         const char *name;
@@ -61,6 +67,7 @@ asnp_status asnp_rng_new(const char *bit_generator, uint64_t entropy, asnp_rng *
     NEED(out);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, bit_generator) != 0) continue;
+        /* Handle and engine, both or none. */
         asnp_rng *g = asn_malloc(sizeof *g);
         if (!g) return ASN_ERR_MEMORY;
         size_t bytes = (sizeof *g->engine + 15) & ~(size_t)15;
@@ -82,6 +89,7 @@ asnp_status asnp_rng_new(const char *bit_generator, uint64_t entropy, asnp_rng *
                          bit_generator);
 }
 
+/* The last holder ends it: the program, or a graph. */
 void asnp_rng_release(asnp_rng *g) {
     if (!g || __atomic_sub_fetch(&g->holders, 1, __ATOMIC_ACQ_REL)) return;
     free(g->engine);
@@ -97,6 +105,7 @@ static void let_go(void *g) {
     asnp_rng_release(g);
 }
 
+/* In a capture `what` is copied, and the generator held (keeper). */
 asn_status asn_capi_drawn(asnp_rng *g, asn_dtype dtype, int32_t ndim,
                           const int64_t *shape, asn_filling fill, const void *what,
                           size_t size, asnp_array **out) {
@@ -115,6 +124,8 @@ asn_status asn_capi_drawn(asnp_rng *g, asn_dtype dtype, int32_t ndim,
     return asn_capi_wrap(status, &made, out);
 }
 
+/* Standard numbers of float32 or float64, by the engine's own fills for each, as
+ * NumPy's. */
 static asnp_status floats(asnp_rng *g, asn_draw_kind kind, asnp_dtype dtype, int32_t ndim,
                           const int64_t *shape, asnp_array **out) {
     asn_draw d = {.kind = kind};
@@ -128,16 +139,19 @@ static asnp_status floats(asnp_rng *g, asn_draw_kind kind, asnp_dtype dtype, int
     return asn_capi_drawn(g, d.dtype, ndim, shape, asn_draw_fill, &d, sizeof d, out);
 }
 
+/* 53 bits for float64, 24 for float32. */
 asnp_status asnp_rng_random(asnp_rng *g, asnp_dtype dtype, int32_t ndim,
                             const int64_t *shape, asnp_array **out) {
     return floats(g, ASN_DRAW_UNIFORM, dtype, ndim, shape, out);
 }
 
+/* By the ziggurat, as numpy.random.Generator draws them. */
 asnp_status asnp_rng_standard_normal(asnp_rng *g, asnp_dtype dtype, int32_t ndim,
                                      const int64_t *shape, asnp_array **out) {
     return floats(g, ASN_DRAW_NORMAL, dtype, ndim, shape, out);
 }
 
+/* low + (high - low) * u, which rounding may bring to high. */
 asnp_status asnp_rng_uniform(asnp_rng *g, double low, double high, int32_t ndim,
                              const int64_t *shape, asnp_array **out) {
     asn_draw d = {
@@ -151,6 +165,7 @@ asnp_status asnp_rng_uniform(asnp_rng *g, double low, double high, int32_t ndim,
                           out);
 }
 
+/* loc + scale * z; a scale of -0.0 is refused, as NumPy does. */
 asnp_status asnp_rng_normal(asnp_rng *g, double loc, double scale, int32_t ndim,
                             const int64_t *shape, asnp_array **out) {
     asn_draw d = {
@@ -172,6 +187,7 @@ static asnp_status bounded(asnp_rng *g, int64_t first, int64_t last, asn_dtype d
     return asn_capi_drawn(g, dtype, ndim, shape, asn_draw_fill, &d, sizeof d, out);
 }
 
+/* last is included from here on, which an int64 always can hold. */
 asnp_status asnp_rng_integers(asnp_rng *g, int64_t low, int64_t high, int32_t endpoint,
                               asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                               asnp_array **out) {
@@ -196,11 +212,13 @@ asnp_status asnp_rng_integers(asnp_rng *g, int64_t low, int64_t high, int32_t en
 
 /* ---- orders */
 
+/* A permutation (of n, from position `first` on) or a sample of n. */
 typedef struct {
     bool masked, shuffled;
     int64_t n, first;
 } order;
 
+/* n positions in order, shuffled from the end down to `first`. */
 static asn_status fill_order(void *engine, const void *what, int64_t n, void *out) {
     const order *o = what;
     int64_t *at = out;
@@ -210,11 +228,13 @@ static asn_status fill_order(void *engine, const void *what, int64_t n, void *ou
     return ASN_OK;
 }
 
+/* k distinct numbers below o->n. */
 static asn_status fill_sample(void *engine, const void *what, int64_t k, void *out) {
     const order *o = what;
     return asn_sample(engine, o->n, k, o->shuffled, out);
 }
 
+/* By masked rejection, as Generator.permutation draws. */
 asnp_status asnp_rng_permutation(asnp_rng *g, int64_t n, asnp_array **out) {
     const order o = {.masked = true, .n = n, .first = 1};
     if (n < 0)
@@ -235,6 +255,7 @@ asnp_status asnp_rng_shuffle(asnp_rng *g, asnp_array *a, int32_t axis) {
     if (asnp_ndim(a) == 0)
         return asn_error_set(ASN_ERR_VALUE, "shuffle: a 0-d array has no axis");
     ASN_TRY(asn_axis_normalize(axis, asnp_ndim(a), &which));
+    /* Nothing is drawn for it, and nothing would move. */
     if (asnp_size(a) == 0) return ASNP_OK;
     asnp_status status = asnp_rng_permutation(g, asnp_shape(a)[which], &at);
     if (!status) status = asnp_take(a, at, which, ASNP_RAISE, &moved);
@@ -259,6 +280,7 @@ static asnp_status tail_of_shuffle(asnp_rng *g, int64_t n, int64_t count,
     return status;
 }
 
+/* LARGE, CUTOFF: numpy.random's, on which the stream of numbers depends. */
 asnp_status asnp_rng_choice(asnp_rng *g, int64_t n, int64_t count, int32_t replace,
                             asnp_array **out) {
     enum { LARGE = 10000, CUTOFF = 50 };

@@ -5,6 +5,9 @@
  * then made of it. Anything else, and what the direct way declines, is the core's
  * reduction. The named ones (sum, max, ...) are the general one by the name of their
  * operation.
+ *
+ * Axes are a mask of bits. NULL is all axes; a list of none reduces nothing, as axis=()
+ * in NumPy.
  */
 #include "capi/capi.h"
 
@@ -12,6 +15,7 @@
 #include "graph/operators/moments.h"
 #include "numpy/sums.h"
 
+/* A reduction's options in the core's terms; `initial` is what they point to. */
 typedef struct {
     asn_reduce_options options;
     asn_operand initial;
@@ -21,6 +25,7 @@ typedef struct {
  * into. */
 static asn_status read_options(reduction *r, const asnp_array *a,
                                const asnp_reduce_options *given) {
+    /* ASNP_REDUCE_DEFAULTS: all axes, no dtype, no mask, no initial value. */
     static const asnp_reduce_options defaults = ASNP_REDUCE_DEFAULTS;
     if (!given) given = &defaults;
     NEED(a);
@@ -52,6 +57,7 @@ static bool is_plain(const asnp_reduce_options *o) {
                   !o->initial);
 }
 
+/* A number as a 0-d array. */
 static asnp_status number_result(const asn_scalar *value, asnp_array **out) {
     const asn_operand number = {.scalar = *value};
     asn_array made;
@@ -70,6 +76,7 @@ static asn_status reduce_whole(asn_op op, const asnp_array *a, asn_scalar *value
     return ASN_OK;
 }
 
+/* ufunc.reduce; the direct way is for the defaults alone. */
 asnp_status asnp_reduce(const char *name, const asnp_array *a,
                         const asnp_reduce_options *options, asnp_array **out) {
     IN_LIBRARY;
@@ -103,6 +110,7 @@ asnp_status asnp_reduce_into(const char *name, const asnp_array *a,
     return asn_ufunc_reduce(op, &a->array, &out->array, NULL, &r.options);
 }
 
+/* A named reduction: axes and keepdims, nothing else. */
 static asnp_status by_name(const char *name, const asnp_array *a, int32_t num_axes,
                            const int32_t *axes, int32_t keepdims, asnp_array **out) {
     asnp_reduce_options options = ASNP_REDUCE_DEFAULTS;
@@ -112,18 +120,21 @@ static asnp_status by_name(const char *name, const asnp_array *a, int32_t num_ax
     return asnp_reduce(name, a, &options, out);
 }
 
+/* Small integers are added up in int64 or uint64, as in NumPy. */
 asnp_status asnp_sum(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
     return by_name("add", a, num_axes, axes, keepdims, out);
 }
 
+/* Likewise. */
 asnp_status asnp_prod(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
     return by_name("multiply", a, num_axes, axes, keepdims, out);
 }
 
+/* NaN wins; of no elements VALUE, since there is no identity. */
 asnp_status asnp_max(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
@@ -136,6 +147,7 @@ asnp_status asnp_min(const asnp_array *a, int32_t num_axes, const int32_t *axes,
     return by_name("minimum", a, num_axes, axes, keepdims, out);
 }
 
+/* Every dtype has truth: what is not 0, NaN too. */
 asnp_status asnp_any(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
@@ -148,10 +160,12 @@ asnp_status asnp_all(const asnp_array *a, int32_t num_axes, const int32_t *axes,
     return by_name("logical_and", a, num_axes, axes, keepdims, out);
 }
 
+/* number.dtype tells whether the count came as a number. */
 asnp_status asnp_count_nonzero(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                                int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
     asn_reduce_options over = {.keepdims = keepdims != 0, .dtype = ASN_DTYPE_NONE};
+    /* Of everything: a number, without an array between. */
     bool plain = !axes && !keepdims;
     asn_scalar number;
     asn_array made;
@@ -167,6 +181,7 @@ asnp_status asnp_count_nonzero(const asnp_array *a, int32_t num_axes, const int3
 
 /* ---- mean, var, std */
 
+/* Options, and how many elements go into each result, which a mean divides by. */
 static asn_status begin_moment(reduction *r, asn_item_count *n, const asnp_array *a,
                                int32_t num_axes, const int32_t *axes, int32_t keepdims) {
     asnp_reduce_options given = ASNP_REDUCE_DEFAULTS;
@@ -188,6 +203,8 @@ static asnp_status deliver(asn_status status, asn_array *total, asn_dtype dtype,
     return asn_capi_wrap(status, &rounded, out);
 }
 
+/* Integers are averaged in float64; halves are summed wider and rounded at the end
+ * (deliver). */
 asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
@@ -198,6 +215,7 @@ asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes
     asn_scalar value;
     NEED(a);
     NEED(out);
+    /* A small array: a number at once. */
     if (!axes && !keepdims && asn_direct_mean(&a->array, &value))
         return number_result(&value, out);
     ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
@@ -214,6 +232,7 @@ static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *
     asn_item_count n;
     asn_dtype sum, result;
     asn_array total;
+    /* A weak number, which is subtracted from the counts. */
     asn_operand less = asn_operand_float(ddof);
     asn_scalar value;
     bool done = false;
@@ -238,6 +257,7 @@ asnp_status asnp_var(const asnp_array *a, int32_t num_axes, const int32_t *axes,
     return spread(a, num_axes, axes, ddof, keepdims, false, out);
 }
 
+/* The root is taken in the wide dtype, before the result is rounded. */
 asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      double ddof, int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
@@ -246,7 +266,8 @@ asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
 
 /* ---- positions */
 
-/* Flattened: one number, by the direct way where there is one. */
+/* Flattened: one number, by the direct way where there is one. at -1: of
+ * all elements, row-major. */
 static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
                             bool maximum, asnp_array **out) {
     asn_array made;
@@ -265,6 +286,7 @@ static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
                          &made, out);
 }
 
+/* The first of equal extremes; NaN counts as one. */
 asnp_status asnp_argmax(const asnp_array *a, int32_t axis, int32_t keepdims,
                         asnp_array **out) {
     IN_LIBRARY;
@@ -279,6 +301,7 @@ asnp_status asnp_argmin(const asnp_array *a, int32_t axis, int32_t keepdims,
 
 /* ---- scans */
 
+/* ufunc.accumulate; dtype NONE: as NumPy, small integers in int64 or uint64. */
 asnp_status asnp_accumulate(const char *name, const asnp_array *a, int32_t axis,
                             asnp_dtype dtype, asnp_array **out) {
     IN_LIBRARY;
@@ -296,6 +319,7 @@ asnp_status asnp_accumulate(const char *name, const asnp_array *a, int32_t axis,
     return asn_capi_wrap(status, &made, out);
 }
 
+/* NumPy's dtype for a sum; axis ASNP_FLATTENED: over all elements, row-major. */
 asnp_status asnp_cumsum(const asnp_array *a, int32_t axis, asnp_array **out) {
     IN_LIBRARY;
     return asnp_accumulate("add", a, axis, ASNP_DTYPE_NONE, out);

@@ -4,6 +4,9 @@
  * it, which costs nothing beside the call of an operator. The table's ufuncs are not
  * copied into it: they are what is found where nothing else fits, since nothing is less
  * specific, or of a lower rank than a priority of 0 unless it is negative.
+ *
+ * Names are not bound to the table's: an operator may be of any name, and one of the
+ * table's name replaces the ufunc in asnp_call, for the arrays that it is registered for.
  */
 #include "capi/capi.h"
 
@@ -13,11 +16,13 @@
 #include "base/alloc.h"
 #include "runtime/device.h"
 
+/* Guarded by the library's lock; kept until the process ends. */
 static struct {
     asnp_registration *all; /* owns their strings */
     int32_t count, capacity;
 } registry;
 
+/* A copy of a text; NULL for NULL, and where there is no memory. */
 static char *copied(const char *text) {
     size_t n = text ? strlen(text) + 1 : 0;
     char *copy = text ? asn_malloc(n) : NULL;
@@ -32,6 +37,7 @@ static void drop_strings(asnp_registration *r) {
     asn_free((char *)r->file);
 }
 
+/* NULL equals NULL alone. */
 static bool same_text(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -39,12 +45,15 @@ static bool same_text(const char *a, const char *b) {
 /* "cpu", "ascend", or one of them with a number. */
 static bool is_device(const char *text) {
     size_t n = strcspn(text, ":");
+    /* A kind of device, then a colon and digits, or nothing. */
     bool kind =
         (n == 3 && !memcmp(text, "cpu", 3)) || (n == 6 && !memcmp(text, "ascend", 6));
     if (!kind || !text[n]) return kind;
     return text[n + 1] && !text[n + 1 + strspn(text + n + 1, "0123456789")];
 }
 
+/* The registration with just this key; NULL: none. A pointer into the array, good until
+ * it grows or shrinks. */
 static asnp_registration *exact(const char *name, const char *device, asnp_dtype dtype,
                                 int32_t priority) {
     for (int32_t i = 0; i < registry.count; i++) {
@@ -56,6 +65,7 @@ static asnp_registration *exact(const char *name, const char *device, asnp_dtype
     return NULL;
 }
 
+/* Whether the name is a ufunc's. */
 static bool in_table(const char *name) {
     const char *known;
     for (int32_t i = 0; (known = asnp_ufunc_name(i, NULL, NULL)); i++)
@@ -63,11 +73,13 @@ static bool in_table(const char *name) {
     return false;
 }
 
+/* Whether the key is the one that the table's ufuncs have: for everything, priority 0. */
 static bool is_tables_key(const char *name, const char *device, asnp_dtype dtype,
                           int32_t priority) {
     return !device && dtype == ASNP_DTYPE_NONE && priority == 0 && in_table(name);
 }
 
+/* Room for one more. */
 static asn_status make_room(void) {
     if (registry.count < registry.capacity) return ASN_OK;
     int32_t capacity = registry.capacity ? 2 * registry.capacity : 16;
@@ -81,6 +93,7 @@ static asn_status make_room(void) {
     return ASN_OK;
 }
 
+/* For operators: sets this thread's message. */
 asnp_status asnp_fail(asnp_status status, const char *sentence) {
     NEED(sentence);
     if (status <= ASNP_OK || status > ASNP_ERROR_LINALG)
@@ -89,6 +102,7 @@ asnp_status asnp_fail(asnp_status status, const char *sentence) {
     return asn_error_set((asn_status)status, "%s", sentence);
 }
 
+/* Everything is checked and copied before the array grows by one: all or nothing. */
 asnp_status asnp_register(const asnp_registration *r) {
     NEED(r);
     ASN_TRY(asn_capi_need(r->name, "the operator's name"));
@@ -114,6 +128,7 @@ asnp_status asnp_register(const asnp_registration *r) {
                              "asnumpy (built in)",
                              r->name);
     ASN_TRY(make_room());
+    /* Strings are copied: the caller's may be of a library that is unloaded. */
     asnp_registration own = *r;
     own.name = copied(r->name);
     own.device = copied(r->device);
@@ -175,6 +190,7 @@ static asn_status find(const char *name, const char *device, asnp_dtype dtype,
         if (strcmp(r->name, name) != 0 || !device_fits(r->device, device) ||
             (r->dtype != ASNP_DTYPE_NONE && r->dtype != dtype))
             continue;
+        /* Of equal rank the first one stays: there are no two of one key. */
         if (!found || rank_of(r) > rank_of(&best)) best = *r;
         found = true;
     }
@@ -193,6 +209,7 @@ static asn_status device_name(int number, char *text, size_t capacity) {
     return ASN_OK;
 }
 
+/* device NULL: the one in use, with its number. */
 asnp_status asnp_find(const char *name, const char *device, asnp_dtype dtype,
                       asnp_registration *out) {
     NEED(name);
@@ -207,6 +224,7 @@ asnp_status asnp_find(const char *name, const char *device, asnp_dtype dtype,
     return find(name, device ? device : here, dtype, out);
 }
 
+/* In the order of registration; the strings are the registry's. */
 asnp_status asnp_registered(int32_t i, asnp_registration *out) {
     NEED(out);
     IN_LIBRARY;
@@ -217,6 +235,8 @@ asnp_status asnp_registered(int32_t i, asnp_registration *out) {
     return ASN_OK;
 }
 
+/* *out: what a call with these arrays takes: on the first one's device, for the promotion
+ * of all their dtypes. */
 static asn_status find_for(const char *name, int32_t num_in, asnp_array *const *in,
                            asnp_registration *out) {
     IN_LIBRARY;
@@ -239,12 +259,14 @@ static asn_status find_for(const char *name, int32_t num_in, asnp_array *const *
  * message. */
 asnp_status asnp_call(const char *name, int32_t num_in, asnp_array *const *in,
                       int32_t num_out, asnp_array **out) {
+    /* A copy: another thread may change the registry while the function runs. */
     asnp_registration r;
     NEED(name);
     NEED(in);
     NEED(out);
     ASN_TRY(find_for(name, num_in, in, &r));
     if (r.function) return r.function(num_in, in, num_out, out, r.context);
+    /* No ufunc has more than three arguments. */
     asnp_operand operands[3];
     for (int32_t i = 0; i < num_in && i < 3; i++)
         operands[i] = (asnp_operand){.array = in[i]};

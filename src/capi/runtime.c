@@ -2,6 +2,9 @@
  *
  * Functions that only ask the core for a number take no lock of their own: the core's
  * have theirs. Setters give the value before through a pointer that may be NULL.
+ *
+ * Texts that a function gives away (plans) are the caller's, freed by asnp_free_text,
+ * since a program may have another malloc than the library.
  */
 #include "capi/capi.h"
 
@@ -14,14 +17,17 @@
 #include "runtime/device.h"
 #include "runtime/memory/memory.h"
 
+/* The version of the library that runs, not of the header. */
 const char *asnp_version(void) {
     return ASNUMPY_VERSION;
 }
 
+/* Failures of work that ran behind calls are told here, once. */
 asnp_status asnp_synchronize(void) {
     return asn_synchronize();
 }
 
+/* Turning recording off runs what is recorded. */
 asnp_status asnp_set_lazy(int32_t on, int32_t *before) {
     bool was = false;
     ASN_TRY(asn_set_lazy(on != 0, &was));
@@ -38,6 +44,7 @@ void asnp_free_text(char *text) {
     asn_free(text);
 }
 
+/* Opens the device, since "auto" decides then. */
 asnp_status asnp_device_kind(const char **out) {
     NEED(out);
     ASN_TRY(asn_device_open());
@@ -45,6 +52,7 @@ asnp_status asnp_device_kind(const char **out) {
     return ASNP_OK;
 }
 
+/* Devices of the kind in use. */
 asnp_status asnp_device_count(int32_t *out) {
     int count;
     NEED(out);
@@ -53,6 +61,7 @@ asnp_status asnp_device_count(int32_t *out) {
     return ASNP_OK;
 }
 
+/* The current one's number, from 0. */
 asnp_status asnp_get_device(int32_t *out) {
     int device;
     NEED(out);
@@ -68,6 +77,7 @@ asnp_status asnp_set_device(int32_t device) {
     return asn_device_set(device);
 }
 
+/* Refused while arrays are left: their memory would go with the device. */
 asnp_status asnp_finalize(void) {
     return asn_finalize();
 }
@@ -81,6 +91,7 @@ asnp_status asnp_stream(void **out) {
     return asn_streams_handle(asn_queue_active, out);
 }
 
+/* Whether a fallback warns is Python's concern: C has an error or silence. */
 asnp_status asnp_set_fallback(asnp_fallback policy, asnp_fallback *before) {
     if (policy != ASNP_FALLBACK_ERROR && policy != ASNP_FALLBACK_CPU)
         return asn_error_set(ASN_ERR_VALUE,
@@ -94,6 +105,7 @@ asnp_status asnp_set_fallback(asnp_fallback policy, asnp_fallback *before) {
     return ASNP_OK;
 }
 
+/* Field by field: the public struct has its own order. */
 asnp_status asnp_memory_stats(asnp_memory *out) {
     asn_memory_stats s;
     NEED(out);
@@ -114,6 +126,7 @@ asnp_status asnp_memory_stats(asnp_memory *out) {
     return ASNP_OK;
 }
 
+/* Idle memory goes back to the device; what is in use stays. */
 asnp_status asnp_empty_cache(void) {
     asn_memory_empty_cache();
     return ASNP_OK;

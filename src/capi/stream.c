@@ -14,12 +14,14 @@
 #include "graph/streams.h"
 #include "runtime/device.h"
 
+/* NULL is the default stream of the device in use. */
 static asn_queue *queue_of(const asnp_stream_handle *stream) {
     return stream ? (asn_queue *)(uintptr_t)stream : asn_queue_own();
 }
 
 /* ---- streams */
 
+/* The core's queue is the handle: one reference, the caller's. */
 asnp_status asnp_stream_new(int32_t priority, const char *name,
                             asnp_stream_handle **out) {
     NEED(out);
@@ -34,11 +36,13 @@ void asnp_stream_release(asnp_stream_handle *stream) {
     asn_queue_release((asn_queue *)stream);
 }
 
+/* For the calling thread alone; NULL: the default stream again. */
 asnp_status asnp_stream_set_current(asnp_stream_handle *stream) {
     ASN_TRY(asn_device_open());
     return asn_streams_set_current(queue_of(stream));
 }
 
+/* A share: the caller releases it. */
 asnp_status asnp_stream_get_current(asnp_stream_handle **out) {
     NEED(out);
     IN_LIBRARY;
@@ -51,17 +55,20 @@ const char *asnp_stream_name(const asnp_stream_handle *stream) {
     return queue_of(stream)->name;
 }
 
+/* What is recorded is put on it first. */
 asnp_status asnp_stream_acl(asnp_stream_handle *stream, void **out) {
     NEED(out);
     ASN_TRY(asn_device_open());
     return asn_streams_handle(queue_of(stream), out);
 }
 
+/* The reason is what a profile calls the wait. */
 asnp_status asnp_stream_synchronize(asnp_stream_handle *stream) {
     ASN_TRY(asn_device_open());
     return asn_streams_synchronize(queue_of(stream), "asnp_stream_synchronize()");
 }
 
+/* Never waits. */
 asnp_status asnp_stream_query(asnp_stream_handle *stream, int32_t *out) {
     bool idle = false;
     NEED(out);
@@ -71,11 +78,13 @@ asnp_status asnp_stream_query(asnp_stream_handle *stream, int32_t *out) {
     return ASNP_OK;
 }
 
+/* The streams wait, not the caller. */
 asnp_status asnp_stream_wait(asnp_stream_handle *stream, asnp_stream_handle *other) {
     ASN_TRY(asn_device_open());
     return asn_streams_follow(queue_of(stream), queue_of(other));
 }
 
+/* The wait is put on the stream; the calling thread goes on. */
 asnp_status asnp_stream_wait_event(asnp_stream_handle *stream, asnp_event *event) {
     NEED(event);
     return asn_streams_wait_event(queue_of(stream), (asn_stream_event *)event);
@@ -83,6 +92,8 @@ asnp_status asnp_stream_wait_event(asnp_stream_handle *stream, asnp_event *event
 
 /* ---- events */
 
+/* by_stream: the event is `by`'s to record, so that others may wait for it before
+ * that. */
 asnp_status asnp_event_new(int32_t by_stream, asnp_stream_handle *by, int32_t timing,
                            const char *name, asnp_event **out) {
     NEED(out);
@@ -93,6 +104,7 @@ asnp_status asnp_event_new(int32_t by_stream, asnp_stream_handle *by, int32_t ti
     return ASNP_OK;
 }
 
+/* Streams that wait for an event which is never recorded go on, with an error. */
 void asnp_event_release(asnp_event *event) {
     if (!event) return;
     IN_LIBRARY;
@@ -100,11 +112,13 @@ void asnp_event_release(asnp_event *event) {
     asn_stream_event_release((asn_stream_event *)event);
 }
 
+/* Marks the present end of the stream, everything recorded included. */
 asnp_status asnp_event_record(asnp_event *event, asnp_stream_handle *stream) {
     NEED(event);
     return asn_streams_record((asn_stream_event *)event, queue_of(stream));
 }
 
+/* Never waits; an event that was not recorded is not reached. */
 asnp_status asnp_event_query(asnp_event *event, int32_t *out) {
     bool reached = false;
     NEED(event);
@@ -120,6 +134,7 @@ asnp_status asnp_event_synchronize(asnp_event *event) {
     return asn_streams_synchronize_event((asn_stream_event *)event);
 }
 
+/* Milliseconds, of events that were made with timing and are reached. */
 asnp_status asnp_event_elapsed(const asnp_event *from, const asnp_event *to, double *ms) {
     NEED(from);
     NEED(to);
@@ -131,6 +146,8 @@ asnp_status asnp_event_elapsed(const asnp_event *from, const asnp_event *to, dou
 
 /* ---- batches */
 
+/* One call of asnp_batch: `next` is the first job that nobody has taken; failed -1:
+ * none. */
 typedef struct {
     pthread_mutex_t lock; /* of a call: its threads do not outlive a fork */
     int32_t n, next, failed;
@@ -140,6 +157,7 @@ typedef struct {
     char message[512];
 } batch;
 
+/* A thread of the call and the stream that its jobs launch on. */
 typedef struct {
     batch *all;
     asn_queue *queue;
@@ -210,6 +228,7 @@ asnp_status asnp_batch(int32_t n, asnp_job job, void *const *contexts,
                              "or more",
                              (int)n, (int)num_streams);
     if (n == 0) return ASNP_OK;
+    /* From here on the jobs' threads share b, which outlives them. */
     pthread_mutex_init(&b.lock, NULL);
     asn_status status =
         start(&b, workers, wished < ASN_QUEUES ? wished : ASN_QUEUES - 1, &started);

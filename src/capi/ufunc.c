@@ -4,6 +4,9 @@
  * those are two operations of the table, of which both are computed before any is
  * written, since an output may be an argument. Options are passed on only where one is
  * set: without them the core takes the way for small arrays.
+ *
+ * A result goes into a new handle, or into arrays of the program's (into), which may be
+ * views, may overlap the arguments, and may be masked by `where`.
  */
 #include "capi/capi.h"
 
@@ -30,6 +33,7 @@ const char *asnp_ufunc_name(int32_t i, int32_t *num_in, int32_t *num_out) {
     return pair ? pairs[i - ASN_OP_CAST].name : asn_op_table[op].name;
 }
 
+/* A call that was checked: one or two operations over the same arguments. */
 typedef struct {
     const char *name;
     asn_op op[2];
@@ -46,6 +50,7 @@ static asn_status read_call(call *c, const char *name, int32_t num_in,
     NEED(in);
     c->name = name;
     c->num_out = 1;
+    /* The table first, then the pairs, which no row of the table is named like. */
     bool found = asn_capi_find_op(name, &c->op[0]);
     for (int i = 0; i < NUM_PAIRS && !found; i++)
         if (strcmp(pairs[i].name, name) == 0) {
@@ -79,7 +84,8 @@ static asn_status compute(const call *c, int i, const asn_ufunc_options *options
     return asn_error_set(ASN_ERR_TYPE, "where: the condition must be an array of bool");
 }
 
-/* All results, before any is written: an output may be an argument. */
+/* All results, before any is written: an output may be an argument.
+ * made has room for c->num_out arrays, all of them or none. */
 static asn_status compute_all(const call *c, asn_array *made) {
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_dtype loop, result;
@@ -96,10 +102,13 @@ static asn_status compute_all(const call *c, asn_array *made) {
     return status;
 }
 
+/* All results or none. */
 asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
                        int32_t num_out, asnp_array **out) {
     IN_LIBRARY;
     call c;
+    /* The core makes the arrays; handles come last, so that a failure before has none to
+     * end. */
     asn_array made[2];
     asnp_array *handles[2] = {NULL, NULL};
     NEED(out);
@@ -153,6 +162,7 @@ asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand
 
 /* ---- the usual forms */
 
+/* The forms below fill the general one's arguments. */
 asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     asnp_operand in = asnp_of(a);
@@ -160,6 +170,7 @@ asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) 
     return asnp_ufunc(name, 1, &in, 1, out);
 }
 
+/* NULL arguments would count as numbers in the general form: they are refused here. */
 asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array *b,
                         asnp_array **out) {
     IN_LIBRARY;
@@ -169,6 +180,7 @@ asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array 
     return asnp_ufunc(name, 2, in, 1, out);
 }
 
+/* The number is weak, as in NumPy: `a` keeps its dtype where it can. */
 asnp_status asnp_binary_number(const char *name, const asnp_array *a, asnp_number b,
                                asnp_array **out) {
     IN_LIBRARY;
@@ -185,6 +197,7 @@ asnp_status asnp_number_binary(const char *name, asnp_number a, const asnp_array
     return asnp_ufunc(name, 2, in, 1, out);
 }
 
+/* By name as any other: the commonest have functions for the reader's sake. */
 asnp_status asnp_add(const asnp_array *a, const asnp_array *b, asnp_array **out) {
     IN_LIBRARY;
     return asnp_binary("add", a, b, out);

@@ -4,6 +4,9 @@
  * copies but reshape and ravel where strides do not allow a view. Facts return a value
  * that no array has (NULL, -1) for a NULL handle, with the message set: they have no
  * status to return.
+ *
+ * What a view may be, the core says (array/views.h); axes are checked here, where the
+ * message can name them.
  */
 #include "capi/capi.h"
 
@@ -17,10 +20,12 @@ int32_t asnp_ndim(const asnp_array *a) {
     return asn_capi_need(a, "a") ? -1 : asn_capi_layout(a)->ndim;
 }
 
+/* Borrowed from the handle. */
 const int64_t *asnp_shape(const asnp_array *a) {
     return asn_capi_need(a, "a") ? NULL : asn_capi_layout(a)->shape;
 }
 
+/* Bytes; likewise. */
 const int64_t *asnp_strides(const asnp_array *a) {
     return asn_capi_need(a, "a") ? NULL : asn_capi_layout(a)->strides;
 }
@@ -34,6 +39,7 @@ asnp_dtype asnp_dtype_of(const asnp_array *a) {
                                  : (asnp_dtype)asn_dtype_table[asn_capi_type(a)].acl;
 }
 
+/* Of the elements, packed: a view with gaps spans more. */
 size_t asnp_nbytes(const asnp_array *a) {
     return asn_capi_need(a, "a") ? 0 : (size_t)asn_layout_nbytes(asn_capi_layout(a));
 }
@@ -42,10 +48,12 @@ int32_t asnp_is_writeable(const asnp_array *a) {
     return asn_capi_need(a, "a") ? -1 : (asn_capi_layout(a)->flags & ASN_WRITEABLE) != 0;
 }
 
+/* Row-major without gaps. */
 int32_t asnp_is_contiguous(const asnp_array *a) {
     return asn_capi_need(a, "a") ? -1 : asn_layout_contiguous(asn_capi_layout(a));
 }
 
+/* By the bounds of both: interleaved arrays count, too. */
 int32_t asnp_may_share_memory(const asnp_array *a, const asnp_array *b) {
     IN_LIBRARY;
     if (asn_capi_need(a, "a") || asn_capi_need(b, "b")) return -1;
@@ -60,6 +68,7 @@ static const asn_index_item whole = {
 /* One item for one axis, whole axes before it; the core completes the rest. */
 static asnp_status one_axis(const asnp_array *a, int32_t axis, asn_index_item item,
                             asnp_array **out) {
+    /* Axes behind `at` need no item: an index is completed by whole ones. */
     asn_index_item items[ASN_MAX_DIMS];
     asn_array made;
     int at;
@@ -72,6 +81,7 @@ static asnp_status one_axis(const asnp_array *a, int32_t axis, asn_index_item it
     return asn_capi_wrap(asn_index_view(&made, &a->array, at + 1, items), &made, out);
 }
 
+/* Python's rules: bounds are cut to the axis, negative ones count from the end. */
 asnp_status asnp_slice(const asnp_array *a, int32_t axis, int64_t start, int64_t stop,
                        int64_t step, asnp_array **out) {
     IN_LIBRARY;
@@ -84,6 +94,7 @@ asnp_status asnp_slice(const asnp_array *a, int32_t axis, int64_t start, int64_t
         out);
 }
 
+/* An integer index: the axis goes. */
 asnp_status asnp_pick(const asnp_array *a, int32_t axis, int64_t index,
                       asnp_array **out) {
     IN_LIBRARY;
@@ -91,6 +102,7 @@ asnp_status asnp_pick(const asnp_array *a, int32_t axis, int64_t index,
                     out);
 }
 
+/* axes NULL: all of them. */
 asnp_status asnp_flip(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       asnp_array **out) {
     IN_LIBRARY;
@@ -104,6 +116,7 @@ asnp_status asnp_flip(const asnp_array *a, int32_t num_axes, const int32_t *axes
 
 /* ---- the order of axes */
 
+/* perm NULL: all axes reversed. Each axis must be named once. */
 asnp_status asnp_transpose(const asnp_array *a, const int32_t *perm, asnp_array **out) {
     IN_LIBRARY;
     asn_layout view;
@@ -124,6 +137,7 @@ asnp_status asnp_transpose(const asnp_array *a, const int32_t *perm, asnp_array 
         out);
 }
 
+/* Negative axes count from the end; the core says AXIS. */
 asnp_status asnp_swapaxes(const asnp_array *a, int32_t axis1, int32_t axis2,
                           asnp_array **out) {
     IN_LIBRARY;
@@ -133,6 +147,7 @@ asnp_status asnp_swapaxes(const asnp_array *a, int32_t axis1, int32_t axis2,
     return asn_capi_wrap(asn_np_swapaxes(&made, &a->array, axis1, axis2), &made, out);
 }
 
+/* One axis of the function's list in NumPy. */
 asnp_status asnp_moveaxis(const asnp_array *a, int32_t source, int32_t destination,
                           asnp_array **out) {
     IN_LIBRARY;
@@ -145,6 +160,7 @@ asnp_status asnp_moveaxis(const asnp_array *a, int32_t source, int32_t destinati
 
 /* ---- other shapes */
 
+/* axis counts the result's dimensions, as in NumPy. */
 asnp_status asnp_expand_dims(const asnp_array *a, int32_t axis, asnp_array **out) {
     IN_LIBRARY;
     asn_layout view;
@@ -166,6 +182,7 @@ asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *a
     uint64_t mask;
     NEED(a);
     NEED(out);
+    /* The layout refuses a named axis of another extent (VALUE). */
     const asn_layout *l = asn_capi_layout(a);
     ASN_TRY(asn_capi_axes(num_axes, axes, l->ndim, &mask));
     for (int d = 0; d < l->ndim && !axes; d++)
@@ -198,6 +215,7 @@ static asnp_status part(const asnp_array *a, int which, asnp_array **out) {
     return asn_capi_view(asn_view_part(&view, asn_capi_layout(a), which), a, &view, out);
 }
 
+/* A view of the same memory: writing to it changes the complex array. */
 asnp_status asnp_real(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     return part(a, 0, out);
@@ -208,6 +226,7 @@ asnp_status asnp_imag(const asnp_array *a, asnp_array **out) {
     return part(a, 1, out);
 }
 
+/* Strides of 0 where it stretches; the view is read-only, since elements share memory. */
 asnp_status asnp_broadcast_to(const asnp_array *a, int32_t ndim, const int64_t *shape,
                               asnp_array **out) {
     IN_LIBRARY;
@@ -219,6 +238,7 @@ asnp_status asnp_broadcast_to(const asnp_array *a, int32_t ndim, const int64_t *
                          &view, out);
 }
 
+/* One extent of -1 is what the size leaves. */
 asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape,
                          asnp_array **out) {
     IN_LIBRARY;
@@ -229,6 +249,7 @@ asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape
     return asn_capi_wrap(asn_np_reshape(&made, &a->array, ndim, shape), &made, out);
 }
 
+/* Row-major; a view where the strides make one axis. */
 asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;

@@ -1,4 +1,5 @@
-/* L1 ops: rows added while the program runs (see added.h). */
+/* L1 ops: rows added while the program runs (see added.h). A row is filled before its
+ * opcode is given out, and never changes after that: readers need no lock. */
 #include "ops/added.h"
 
 #include <pthread.h>

@@ -1,4 +1,6 @@
-/* L1 ops: compositions of rows (see parts.h). */
+/* L1 ops: compositions of rows (see parts.h). The dtypes of steps are not in the
+ * table: they follow from the row's loop dtype, step by step, as those of a program's
+ * operations do. */
 #include "ops/parts.h"
 
 const asn_op_parts *asn_op_parts_find(asn_op op, asn_dtype loop) {

@@ -1,4 +1,6 @@
-/* L1 ops: building a fused program's instructions (see program.h). */
+/* L1 ops: building a fused program's instructions (see program.h). Equal
+ * operations are found by comparing a new one with all before it: programs are short. A
+ * register is never used twice. */
 #include "ops/program.h"
 
 #include <string.h>
@@ -110,6 +112,7 @@ static void mark_needed(const asn_builder *b, const int16_t *reg, bool *needed) 
     }
 }
 
+/* The instruction with registers in the place of values. */
 static void put_instr(const asn_build_instr *from, int value, const int16_t *reg,
                       aclnnxInstr *to) {
     *to = (aclnnxInstr){.op = from->op,

@@ -3,11 +3,17 @@
  * Bounded integers: Lemire's multiply-and-reject (ACM TOMACS 29, 2019) on as many bits as
  * the range needs; values of 8 and 16 bits share one 32-bit draw, bools thirty-two.
  * RandomState rejects by bit mask instead.
+ *
+ * Every function gives NumPy's numbers for the same state: which words are drawn, how
+ * wide, and in which order is part of the contract, so that a faster loop (lemire_runs)
+ * must take the very words that the plain one (lemire32) takes. What words a fill has not
+ * used go back to the engine (words.h).
  */
 #include <string.h>
 
 #include "random/words.h"
 
+/* The twister: 27 bits of one word and 26 of the next (genrand_res53 of its authors). */
 void asn_fill_double(asn_bitgen *g, int64_t n, double *out) {
     if (g->kind != ASN_MT19937) {
         asn_wide_doubles(g, n, out);
@@ -36,6 +42,7 @@ void asn_fill_double(asn_bitgen *g, int64_t n, double *out) {
     asn_words_end(&w);
 }
 
+/* 24 bits of each 32-bit word. */
 void asn_fill_float(asn_bitgen *g, int64_t n, float *out) {
     asn_words w;
     asn_words_begin(&w, g, n / 2);
@@ -53,6 +60,7 @@ typedef struct {
     int left;
 } slices;
 
+/* The next `width` bits. */
 static inline uint32_t next_slice(asn_words *w, slices *s, int width) {
     if (s->left == 0) {
         s->bits = asn_words_next32(w);
@@ -64,6 +72,7 @@ static inline uint32_t next_slice(asn_words *w, slices *s, int width) {
     return s->bits & ((1u << width) - 1);
 }
 
+/* A word of 8, 16 or 32 bits, or one bit. */
 static inline uint32_t draw(asn_words *w, slices *s, int width) {
     return width == 32 ? asn_words_next32(w) : next_slice(w, s, width);
 }
@@ -83,6 +92,7 @@ static inline uint32_t lemire32(asn_words *w, slices *s, int width, uint32_t ran
     return (uint32_t)(m >> width);
 }
 
+/* In [0, range], range below the all-ones word of 64 bits. */
 static inline uint64_t lemire64(asn_words *w, uint64_t range) {
     uint64_t count = range + 1;
     unsigned __int128 m = (unsigned __int128)asn_words_next64(w) * count;
@@ -94,10 +104,12 @@ static inline uint64_t lemire64(asn_words *w, uint64_t range) {
     return (uint64_t)(m >> 64);
 }
 
+/* The smallest all-ones word that holds the range. */
 static inline uint64_t mask_for(uint64_t range) {
     return range ? UINT64_MAX >> __builtin_clzll(range) : 0;
 }
 
+/* In [0, range]: words under the mask, until one is not above it. */
 static inline uint32_t masked32(asn_words *w, slices *s, int width, uint32_t range,
                                 uint32_t mask) {
     uint32_t value;
@@ -113,6 +125,7 @@ static inline uint64_t masked64(asn_words *w, uint64_t range, uint64_t mask) {
     return value;
 }
 
+/* One bit each; range 0 draws nothing. */
 static void fill_bools(asn_words *w, int64_t n, uint64_t offset, uint64_t range,
                        uint8_t *out) {
     slices s = {0, 0};
@@ -134,6 +147,7 @@ static void fill_wide(asn_words *w, int64_t n, bool masked, uint64_t offset,
             out[i] = offset + lemire64(w, range);
 }
 
+/* Element i of `bytes` bytes; what does not fit wraps. */
 static inline void put(void *out, int64_t i, int bytes, uint64_t value) {
     switch (bytes) {
     case 1: ((uint8_t *)out)[i] = (uint8_t)value; break;
@@ -160,6 +174,7 @@ __attribute__((always_inline)) static inline void lemire_runs(asn_words *w, int6
                 put(out, i + j, bytes, offset + (m >> 32));
                 rejected |= (uint32_t)m < threshold;
             }
+            /* Some of the group is rejected: it is written again, one by one. */
             if (rejected) break;
             i += GROUP;
         }
@@ -171,6 +186,7 @@ __attribute__((always_inline)) static inline void lemire_runs(asn_words *w, int6
     }
 }
 
+/* masked32 on whole runs of words, without a branch for what is rejected. */
 __attribute__((always_inline)) static inline void masked_runs(asn_words *w, int64_t n,
                                                               int bytes, uint64_t offset,
                                                               uint32_t range,
@@ -238,6 +254,7 @@ void asn_fill_bounded(asn_bitgen *g, int64_t n, int bytes, bool masked, uint64_t
     asn_words_end(w);
 }
 
+/* The width of the words is the range's, as numpy.random draws one integer. */
 uint64_t asn_words_below(asn_words *w, bool masked, uint64_t range) {
     slices unused = {0, 0};
     if (range == 0) return 0;

@@ -1,4 +1,7 @@
-/* L1 random: draws that bindings describe (see draw.h). */
+/* L1 random: draws that bindings describe (see draw.h).
+ *
+ * A capture keeps the description and draws again at each run, so that it must say
+ * everything: nothing is taken from the caller but the engine. */
 #include "random/draw.h"
 
 asn_status asn_draw_fill(void *g, const void *what, int64_t n, void *out) {

@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "random/bitgen.h"
 
+/* GAUSS: RandomState's normal numbers, by the polar method. */
 typedef enum {
     ASN_DRAW_UNIFORM,
     ASN_DRAW_NORMAL,
@@ -13,6 +14,7 @@ typedef enum {
     ASN_DRAW_BOUNDED
 } asn_draw_kind;
 
+/* offset, range, masked: of BOUNDED, as in asn_fill_bounded. */
 typedef struct {
     asn_draw_kind kind;
     asn_dtype dtype;

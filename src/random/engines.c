@@ -1,4 +1,7 @@
 /* L1 random: one wide engine for another: the switch on the kind, once per word or block.
+ *
+ * Blocks make the switch cheap; a single word pays for it. The twister has its own way in
+ * each function, since its words are halves.
  */
 #include "random/engines.h"
 
@@ -8,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+/* Philox counts words in `state`, its key is in `inc`. */
 uint64_t asn_wide_next(asn_bitgen *g) {
     uint64_t word;
     switch (g->kind) {
@@ -59,6 +63,7 @@ __attribute__((target("avx2"))) void asn_units_avx2(int64_t n, const uint64_t *w
 }
 #endif
 
+/* Philox makes numbers from its registers; others by way of a block of words. */
 void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
     enum { BLOCK = 256 };
     uint64_t block[BLOCK];
@@ -76,12 +81,14 @@ void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
     }
 }
 
+/* The twister: the first of two words is the upper half, as in NumPy. */
 uint64_t asn_next64(asn_bitgen *g) {
     if (g->kind != ASN_MT19937) return asn_wide_next(g);
     uint64_t high = asn_mt19937_next32(g);
     return high << 32 | asn_mt19937_next32(g);
 }
 
+/* Of a wide engine the lower half first; the upper one waits. */
 uint32_t asn_next32(asn_bitgen *g) {
     if (g->kind == ASN_MT19937) return asn_mt19937_next32(g);
     if (g->has_uint32) {

@@ -17,6 +17,7 @@ static asn_layer layers[ASN_LAYERS];
 static asn_layer_float singles[ASN_LAYERS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Edges from the outermost layer inwards; density: exp(-edge). */
 static void build(void) {
     const long double area = (EXPONENTIAL_R + 1) * expl(-EXPONENTIAL_R);
     const double span = 0x1p53, margin = 64, span_float = 0x1p23;
@@ -27,6 +28,7 @@ static void build(void) {
         density += area / edge[i + 1];
         edge[i] = -logl(density);
     }
+    /* Inside for certain is what lies left of the next edge in. */
     for (int i = 0; i < ASN_LAYERS; i++) {
         long double inner = i == 0 ? EXPONENTIAL_R : i == 1 ? 0 : edge[i - 1];
         double limit = (double)(inner / edge[i]) * span - margin;

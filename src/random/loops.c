@@ -1,4 +1,8 @@
-/* L1 random: what each instruction set has, and the choice among them (see loops.h). */
+/* L1 random: what each instruction set has, and the choice among them (see loops.h).
+ *
+ * A level of the instruction set does not say everything: IFMA and BMI2 are asked for on
+ * their own. Every loop of a column gives the same bits, so that the choice is seen in
+ * time alone. */
 #include "random/loops.h"
 
 #include <pthread.h>
@@ -56,6 +60,7 @@ static void leave_out(asn_random_loops *t) {
 #endif
 }
 
+/* Published when it is complete: readers take no lock. */
 static void set_up(void) {
     table = rows[asn_cpu_isa()];
     leave_out(&table);

@@ -1,9 +1,14 @@
 /* L1 random: the Mersenne Twister (Matsumoto and Nishimura, 1998) with the seeding of
- * RandomState. */
+ * RandomState.
+ *
+ * The state is 624 words of 32 bits, made anew all at once; `pos` is the next of them.
+ * Both seedings are the authors' (init_genrand, init_by_array), which RandomState has
+ * kept. */
 #include "random/engines.h"
 
 enum { N = 624, M = 397 };
 
+/* The authors' recurrence for one word. */
 static inline uint32_t twist(uint32_t top, uint32_t rest, uint32_t other) {
     uint32_t y = (top & 0x80000000u) | (rest & 0x7fffffffu);
     return other ^ (y >> 1) ^ (-(y & 1) & 0x9908b0dfu);
@@ -20,6 +25,7 @@ static void refill(asn_bitgen *g) {
     g->mt.pos = 0;
 }
 
+/* A word of the state to a word of output. */
 static inline uint32_t temper(uint32_t y) {
     y ^= y >> 11;
     y ^= y << 7 & 0x9d2c5680u;
@@ -32,6 +38,7 @@ uint32_t asn_mt19937_next32(asn_bitgen *g) {
     return temper(g->mt.key[g->mt.pos++]);
 }
 
+/* What is left of this state, no more. */
 int asn_mt19937_block(asn_bitgen *g, int most, uint32_t *out) {
     if (g->mt.pos == N) refill(g);
     int n = N - g->mt.pos < most ? N - g->mt.pos : most;

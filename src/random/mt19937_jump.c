@@ -41,6 +41,7 @@ static void add_shifted(uint64_t *p, const uint64_t *q, int shift, int words) {
     }
 }
 
+/* Whether p and q have an odd number of bits in common: their product over GF(2). */
 static bool odd(const uint64_t *p, const uint64_t *q) {
     uint64_t all = 0;
     for (int i = 0; i < WORDS; i++)
@@ -48,6 +49,7 @@ static bool odd(const uint64_t *p, const uint64_t *q) {
     return __builtin_parityll(all);
 }
 
+/* One step of the ring, without tempering. */
 static void step(asn_bitgen *g) {
     uint32_t *key = g->mt.key;
     int k = g->mt.pos;
@@ -60,6 +62,7 @@ static void step(asn_bitgen *g) {
  * sequence of the words' low bits. scratch: 3 * WORDS words. */
 static int shortest_recurrence(asn_bitgen *g, uint64_t *c, uint64_t *scratch) {
     uint64_t *b = scratch, *kept = b + WORDS, *recent = kept + WORDS;
+    /* b: the recurrence before the last change of length; gap: steps since then. */
     int length = 0, gap = 1;
     memset(c, 0, WORDS * sizeof *c);
     memset(scratch, 0, 3 * WORDS * sizeof *scratch);
@@ -100,6 +103,7 @@ static void square(uint64_t *g, const uint64_t *shifts, uint64_t *square) {
     memcpy(g, square, WORDS * sizeof *g);
 }
 
+/* P of any seed's output: the minimal polynomial does not depend on it. */
 static void make_polynomial(void) {
     const size_t table = 64 * (WORDS + 1);
     uint64_t *space = asn_calloc(table + 4 * WORDS, sizeof *space);

@@ -5,6 +5,10 @@
  * bits), the sign and 52 bits of position. The tables follow from the tail's start R and
  * the layers' area V alone and are built at the first use. RandomState: Marsaglia's polar
  * method, two at a time.
+ *
+ * The common case (a position inside its layer, in 99 of 100 draws) is a product and a
+ * comparison, done for runs of the words that wait; everything else is drawn one by one
+ * from the same word on.
  */
 #include <math.h>
 #include <pthread.h>
@@ -59,6 +63,8 @@ const asn_layer *asn_normal_layers(void) {
     return table.layers;
 }
 
+/* A variate by the whole method: inside, the tail (layer 0), or the wedge above the next
+ * layer. */
 static inline double normal(asn_words *w) {
     for (;;) {
         uint64_t bits = asn_words_next64(w);
@@ -79,6 +85,7 @@ static inline double normal(asn_words *w) {
     }
 }
 
+/* asn_layer_normal for half a word: 8 bits of layer, a sign, 23 of position. */
 static inline bool inside_float(uint32_t word, float *x) {
     uint32_t position = word >> 9, bits;
     float size = (float)(int32_t)position * table.single[word & 0xff].scale;
@@ -88,6 +95,7 @@ static inline bool inside_float(uint32_t word, float *x) {
     return position < table.single[word & 0xff].inside;
 }
 
+/* Comparisons with the density are in double, as NumPy's. */
 static inline float normal_float(asn_words *w) {
     for (;;) {
         uint32_t bits = asn_words_next32(w), position = bits >> 9;
@@ -151,6 +159,8 @@ void asn_fill_normal_float(asn_bitgen *g, int64_t n, float *out) {
     asn_words_end(&w);
 }
 
+/* Of a pair the second is given first, as RandomState does; the other waits in the
+ * engine. */
 double asn_words_gauss(asn_words *w) {
     asn_bitgen *g = w->g;
     if (g->has_gauss) {

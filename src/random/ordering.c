@@ -1,4 +1,8 @@
 /* L1 random: shuffles and samples without replacement, in numpy.random's order of draws.
+ *
+ * Generator shuffles from the last place down (Fisher and Yates) and samples by Floyd's
+ * method with a table of what was chosen; both are NumPy's choice, which the numbers
+ * depend on.
  */
 #include "base/alloc.h"
 #include "random/words.h"
@@ -53,6 +57,7 @@ asn_status asn_sample(asn_bitgen *g, int64_t n, int64_t k, bool shuffled, int64_
     asn_words_begin(&w, g, k);
     for (int64_t i = n - k; i < n; i++) {
         uint64_t value = asn_words_below(&w, false, (uint64_t)i);
+        /* Floyd: chosen before, so that i itself is taken, which cannot have been. */
         if (!insert(table, mask, value)) {
             value = (uint64_t)i;
             (void)insert(table, mask, value);

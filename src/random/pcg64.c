@@ -13,16 +13,19 @@
     ((unsigned __int128)0x2360ed051fc65da4 << 64 | (unsigned __int128)0x4385df649fccf645)
 #define CHEAP 0xda942042e4dd58b5u
 
+/* DXSM's fits 64 bits. */
 static inline unsigned __int128 multiplier(const asn_bitgen *g) {
     return g->kind == ASN_PCG64DXSM ? CHEAP : MULTIPLIER;
 }
 
+/* DXSM's output function. */
 static inline uint64_t stir(unsigned __int128 state) {
     uint64_t x = (uint64_t)(state >> 64);
     x = (x ^ x >> 32) * CHEAP;
     return (x ^ x >> 48) * ((uint64_t)state | 1);
 }
 
+/* XSL RR: exclusive or of the halves, rotated by the topmost six bits. */
 static inline uint64_t fold(unsigned __int128 state) {
     uint64_t high = (uint64_t)(state >> 64), low = (uint64_t)state;
     unsigned turn = (unsigned)(high >> 58);
@@ -40,6 +43,7 @@ uint64_t asn_pcg64_next(asn_bitgen *g) {
 __attribute__((always_inline)) static inline int64_t
 fours(asn_bitgen *g, bool dxsm, int64_t i, int64_t n, uint64_t *out) {
     const unsigned __int128 m = dxsm ? CHEAP : MULTIPLIER, c = g->pcg.inc;
+    /* Four steps: multiplier m^4, increment c (1 + m + m^2 + m^3). */
     const unsigned __int128 m2 = m * m, m4 = m2 * m2, c4 = c * (m + 1) * (m2 + 1);
     unsigned __int128 s[4], last = g->pcg.state;
     s[0] = dxsm ? last : last * m + c;
@@ -74,6 +78,7 @@ static int64_t fill_start(asn_pcg64_fill fill, asn_bitgen *g, int64_t n, void *o
     return fill && n >= ASN_PCG64_LEAST ? fill(g, MULTIPLIER, n, out) : 0;
 }
 
+/* Vectors first, then fours, then one by one. */
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
     int64_t i = 0;
     if (g->kind == ASN_PCG64DXSM) {

@@ -12,10 +12,12 @@
 
 #define IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
 
+/* Eight 128-bit states, a limb of each in a register. */
 typedef struct {
     __m512i x0, x1, x2;
 } limbs;
 
+/* One number in all lanes. */
 IFMA static inline limbs spread(unsigned __int128 v) {
     return (limbs){
         _mm512_set1_epi64((int64_t)((uint64_t)v & (((uint64_t)1 << 52) - 1))),
@@ -40,6 +42,7 @@ IFMA static inline limbs step(limbs x, limbs m, limbs c) {
     return y;
 }
 
+/* The words of eight states, as in pcg64.c. */
 IFMA static inline __m512i fold(limbs x) {
     const __m512i mask = _mm512_set1_epi64(((int64_t)1 << 52) - 1);
     __m512i low =
@@ -49,6 +52,7 @@ IFMA static inline __m512i fold(limbs x) {
     return _mm512_rorv_epi64(_mm512_xor_si512(low, high), _mm512_srli_epi64(high, 58));
 }
 
+/* The state that the generator is left in. */
 IFMA static unsigned __int128 last_lane(limbs x) {
     uint64_t a[8], b[8], c[8];
     const uint64_t mask = ((uint64_t)1 << 52) - 1;
@@ -59,6 +63,7 @@ IFMA static unsigned __int128 last_lane(limbs x) {
            ((unsigned __int128)c[7] << 104);
 }
 
+/* The eight states after `state`. */
 IFMA static limbs begin(unsigned __int128 state, unsigned __int128 m,
                         unsigned __int128 c) {
     uint64_t a[8], b[8], d[8];
@@ -72,6 +77,7 @@ IFMA static limbs begin(unsigned __int128 state, unsigned __int128 m,
     return (limbs){_mm512_loadu_si512(a), _mm512_loadu_si512(b), _mm512_loadu_si512(d)};
 }
 
+/* Words or numbers in eights; returns how many, and leaves the generator there. */
 IFMA static int64_t run(asn_bitgen *g, unsigned __int128 m, int64_t n, void *out,
                         bool doubles) {
     const unsigned __int128 c = g->pcg.inc, m2 = m * m, m4 = m2 * m2;

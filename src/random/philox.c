@@ -18,6 +18,7 @@
 #define WEYL_1       0xbb67ae85u
 enum { ROUNDS = 10 };
 
+/* Ten rounds: words 2 * block and 2 * block + 1 of the key's stream. */
 static void encipher(uint64_t key, uint64_t block, uint64_t words[2]) {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     uint32_t x0 = (uint32_t)block, x1 = (uint32_t)(block >> 32), x2 = 0, x3 = 0;
@@ -58,6 +59,7 @@ WIDE static inline void encipher_8(uint64_t key, __m512i block, __m512i *a, __m5
     *b = _mm512_or_si512(_mm512_slli_epi64(x2, 32), _mm512_and_si512(x3, low));
 }
 
+/* Eight words, or the numbers in [0, 1) that they make. */
 WIDE static inline void store(void *out, __m512i words, bool doubles) {
     if (doubles) {
         __m512d u = _mm512_cvtepi64_pd(_mm512_srli_epi64(words, 11));
@@ -101,6 +103,7 @@ typedef struct {
     __m256i k0[ROUNDS], k1[ROUNDS];
 } round_keys;
 
+/* Once for each fill. */
 NARROW static void spread_keys(uint64_t key, round_keys *keys) {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     for (int round = 0; round < ROUNDS; round++, k0 += WEYL_0, k1 += WEYL_1) {
@@ -156,6 +159,7 @@ NARROW static inline __m256i join_unit(__m256i high, __m256i low) {
     return _mm256_castpd_si256(_mm256_add_pd(u, _mm256_castsi256_pd(l)));
 }
 
+/* From an even word on, in sixteens; returns how many. */
 NARROW static inline __attribute__((always_inline)) int64_t
 fill_narrow(uint64_t key, uint64_t first, int64_t n, uint64_t *out, bool doubles) {
     int64_t i = 0;
@@ -187,6 +191,7 @@ NARROW int64_t asn_philox_doubles_avx2(uint64_t key, uint64_t first, int64_t n,
 }
 #endif
 
+/* What vectors give; 0 where the processor has none. */
 static int64_t fill_start(asn_philox_fill fill, uint64_t key, uint64_t first, int64_t n,
                           void *out) {
     return fill ? fill(key, first, n, out) : 0;
@@ -196,6 +201,7 @@ static double unit(uint64_t word) {
     return (double)(int64_t)(word >> 11) * 0x1p-53;
 }
 
+/* An odd first word is the second of its block; from then on words come in pairs. */
 void asn_philox_words(uint64_t key, uint64_t first, int64_t n, uint64_t *out) {
     uint64_t pair[2];
     int64_t i = 0;

@@ -13,6 +13,7 @@
 #define WEYL_1       0xbb67ae8584caa73bu
 enum { ROUNDS = 10 };
 
+/* Ten rounds with 64-bit products. */
 static void encipher(const uint64_t counter[4], const uint64_t key[2], uint64_t out[4]) {
     uint64_t x0 = counter[0], x1 = counter[1], x2 = counter[2], x3 = counter[3];
     uint64_t k0 = key[0], k1 = key[1];
@@ -30,6 +31,7 @@ static void encipher(const uint64_t counter[4], const uint64_t key[2], uint64_t 
     out[3] = x3;
 }
 
+/* The counter plus 1, over 256 bits. */
 static inline void count(uint64_t counter[4]) {
     for (int i = 0; i < 4 && ++counter[i] == 0; i++) {
     }
@@ -44,6 +46,8 @@ uint64_t asn_philox4x64_next(asn_bitgen *g) {
     return g->philox.buffer[g->philox.pos++];
 }
 
+/* What waits in the buffer, whole blocks straight into `out`, then the rest through the
+ * buffer. The last whole block stays in the buffer, as it does in NumPy. */
 void asn_philox4x64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
     int64_t i = 0;
     for (; i < n && g->philox.pos < 4; i++)

@@ -7,6 +7,7 @@
 
 #include "random/loops.h"
 
+/* 1 - u is in (0, 1], whose logarithm is finite. */
 static inline __attribute__((always_inline)) void split(asn_polar *b, const double *x,
                                                         int64_t pairs) {
     for (int64_t j = 0; j < pairs; j++) {
@@ -15,6 +16,7 @@ static inline __attribute__((always_inline)) void split(asn_polar *b, const doub
     }
 }
 
+/* r: logarithms by now. */
 static inline __attribute__((always_inline)) void join(const asn_polar *b, double *x,
                                                        int64_t pairs) {
     for (int64_t j = 0; j < pairs; j++) {

@@ -4,9 +4,11 @@
  */
 #include "random/bitgen.h"
 
+/* The published constants. */
 static const uint32_t INIT_A = 0x43b0d7e5, MULT_A = 0x931e8875, INIT_B = 0x8b51f9dd,
                       MULT_B = 0x58f38ded, MIX_L = 0xca01f9dd, MIX_R = 0x4973f715;
 
+/* Each call has a constant of its own, which *constant becomes. */
 static uint32_t hash(uint32_t value, uint32_t *constant) {
     value ^= *constant;
     *constant *= MULT_A;
@@ -14,11 +16,13 @@ static uint32_t hash(uint32_t value, uint32_t *constant) {
     return value ^ value >> 16;
 }
 
+/* Two hashed words to one. */
 static uint32_t mix(uint32_t x, uint32_t y) {
     uint32_t result = MIX_L * x - MIX_R * y;
     return result ^ result >> 16;
 }
 
+/* Entropy beyond the pool's size is mixed into every word of it. */
 void asn_seed_mix(const uint32_t *entropy, size_t n, uint32_t *pool, size_t pool_size) {
     uint32_t constant = INIT_A;
     for (size_t i = 0; i < pool_size; i++)

@@ -1,9 +1,12 @@
 /* L1 random: SFC64 (Small Fast Chaotic, C. Doty-Humphrey, PractRand): three words stirred
- * with a counter that guarantees a long period. */
+ * with a counter that guarantees a long period.
+ *
+ * The fourth word of the state is the counter, which begins at 1. */
 #include "random/engines.h"
 
 enum { STIR = 12 }; /* words thrown away after seeding */
 
+/* Rotations and shifts by 24, 11 and 3. */
 uint64_t asn_sfc64_next(asn_bitgen *g) {
     uint64_t *s = g->sfc.s, word = s[0] + s[1] + s[3]++;
     s[0] = s[1] ^ s[1] >> 11;

@@ -2,6 +2,10 @@
  *
  * Each row of variates.def becomes one loop; the parameters' steps are 0 for a number and
  * 1 for an array.
+ *
+ * A row is found by its name once for a call; the loop then runs without a switch.
+ * Parameters are checked before anything is drawn, by the row's letters, in NumPy's
+ * words.
  */
 #include <math.h>
 #include <string.h>
@@ -15,12 +19,14 @@
 
 /* ---- bits */
 
+/* The next 64-bit word, of any engine but the twister. */
 static uint64_t wide64(void *state) {
     asn_words *w = state;
     if (w->at == w->filled) asn_words_refill(w);
     return w->wide[w->at++];
 }
 
+/* 53 bits of it, in [0, 1). */
 static double wide_double(void *state) {
     return (double)(int64_t)(wide64(state) >> 11) * 0x1p-53;
 }
@@ -37,6 +43,7 @@ static uint32_t next32(void *w) {
     return asn_words_next32(w);
 }
 
+/* A bitgen_t of numpy.random over the buffer; valid until asn_bits_end. */
 bitgen_t *asn_bits_begin(asn_bits *s, asn_bitgen *g, int64_t expected) {
     bool twister = g->kind == ASN_MT19937;
     asn_words_begin(&s->words, g, expected);
@@ -50,6 +57,7 @@ bitgen_t *asn_bits_begin(asn_bits *s, asn_bitgen *g, int64_t expected) {
 
 /* ---- one loop per row */
 
+/* Parameter k of element i. */
 #define D(k) (((const double *)p[k])[i * step[k]])
 #define L(k) (((const int64_t *)p[k])[i * step[k]])
 #define FILL(name, legacy)                                                               \
@@ -82,6 +90,7 @@ bitgen_t *asn_bits_begin(asn_bits *s, asn_bitgen *g, int64_t expected) {
         asn_bits_end(&bits);                                                             \
     }
 
+/* Whether every parameter is one number: only then does a run know it. */
 static bool all_zero(size_t n, const int64_t *step) {
     for (size_t k = 0; k < n; k++)
         if (step[k]) return false;
@@ -106,6 +115,7 @@ static const asn_variate rows[] = {
 #include "random/variates.def"
 };
 
+/* Some names have two rows: Generator's and RandomState's. */
 const asn_variate *asn_variate_find(const char *name, bool legacy) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if ((rows[i].legacy == 2 || rows[i].legacy == legacy) &&
@@ -121,6 +131,7 @@ static double rate_max(void) {
     return 0x1p63 - sqrt(0x1p63) * 10;
 }
 
+/* Whether x passes a check (variates.def). */
 static bool allowed(char check, double x) {
     switch (check) {
     case '0': return isnan(x) || !signbit(x);
@@ -136,6 +147,7 @@ static bool allowed(char check, double x) {
     }
 }
 
+/* NumPy's message for an x that does not. */
 static const char *complaint(char check, double x) {
     switch (check) {
     case '0': return "%s < 0";
@@ -173,6 +185,7 @@ void asn_fill_exponential(asn_bitgen *g, bool inverse, int64_t n, double *out) {
     asn_bits_end(&bits);
 }
 
+/* Two variates from each word. */
 void asn_fill_exponential_float(asn_bitgen *g, bool inverse, int64_t n, float *out) {
     asn_bits bits;
     bitgen_t *b = asn_bits_begin(&bits, g, n / 2);

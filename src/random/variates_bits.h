@@ -6,6 +6,7 @@
 
 #include "random/words.h"
 
+/* The buffer, and the bitgen_t over it: the latter points to the former. */
 typedef struct {
     asn_words words;
     bitgen_t bits;

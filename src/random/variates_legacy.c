@@ -11,10 +11,12 @@
 
 #include "random/words.h"
 
+/* In [0, 1), with 53 bits. */
 static double uniform(bitgen_t *b) {
     return b->next_double(b->state);
 }
 
+/* By the polar method, whatever the engine. */
 double legacy_normal(bitgen_t *b) {
     asn_words *w = b->state;
     return asn_words_gauss(w);
@@ -24,6 +26,7 @@ double legacy_standard_exponential(bitgen_t *b) {
     return -log(1.0 - uniform(b));
 }
 
+/* The quotient of two normal variates, the first drawn above. */
 double legacy_standard_cauchy(bitgen_t *b) {
     double over = legacy_normal(b);
     return over / legacy_normal(b);
@@ -77,11 +80,13 @@ double legacy_beta(bitgen_t *b, double p, double q) {
     return x / (x + y);
 }
 
+/* Twice a gamma variate of half the degrees of freedom. */
 double legacy_chisquare(bitgen_t *b, double df) {
     return 2.0 * legacy_standard_gamma(b, df / 2.0);
 }
 
 double legacy_noncentral_chisquare(bitgen_t *b, double df, double nonc) {
+    /* Without a noncentrality no normal variate is drawn. */
     if (nonc == 0) return legacy_chisquare(b, df);
     if (1 < df) {
         double rest = legacy_chisquare(b, df - 1.0);
@@ -93,6 +98,7 @@ double legacy_noncentral_chisquare(bitgen_t *b, double df, double nonc) {
     return isnan(nonc) ? nonc : value;
 }
 
+/* The numerator's degrees are drawn first. */
 double legacy_f(bitgen_t *b, double dfnum, double dfden) {
     double over = legacy_chisquare(b, dfnum) * dfden;
     return over / (legacy_chisquare(b, dfden) * dfnum);
@@ -154,10 +160,12 @@ int64_t legacy_binomial(bitgen_t *b, int64_t n, double p, binomial_t *setup) {
     return often ? n - seldom : seldom;
 }
 
+/* A Poisson variate whose rate is a gamma variate. */
 int64_t legacy_negative_binomial(bitgen_t *b, double n, double p) {
     return random_poisson(b, (1 - p) / p * legacy_standard_gamma(b, n));
 }
 
+/* By rejection; a candidate beyond int64 is rejected. */
 int64_t legacy_zipf(bitgen_t *b, double a) {
     double below = a - 1.0, two = pow(2.0, below);
     for (;;) {
@@ -169,6 +177,7 @@ int64_t legacy_zipf(bitgen_t *b, double a) {
     }
 }
 
+/* Large p: by searching; small p: by inversion. */
 int64_t legacy_geometric(bitgen_t *b, double p) {
     if (p >= 0.333333333333333333333333) return random_geometric_search(b, p);
     return (int64_t)ceil(log1p(-uniform(b)) / log(1 - p));
@@ -193,6 +202,7 @@ static int64_t hypergeometric_few(bitgen_t *b, int64_t good, int64_t bad,
 static int64_t hypergeometric_many(bitgen_t *b, int64_t good, int64_t bad,
                                    int64_t sample) {
     const double width = 1.7155277699214135, offset = 0.8989161620588988;
+    /* The smaller colour is counted, of the smaller of the sample and what is left. */
     int64_t least = good < bad ? good : bad, most = good < bad ? bad : good;
     int64_t all = good + bad, m = sample < all - sample ? sample : all - sample;
     double d4 = (double)least / (double)all, d5 = 1.0 - d4;
@@ -224,6 +234,7 @@ static int64_t hypergeometric_many(bitgen_t *b, int64_t good, int64_t bad,
     return m < sample ? good - z : z;
 }
 
+/* NumPy changes the method at a sample of 10. */
 int64_t legacy_hypergeometric(bitgen_t *b, int64_t good, int64_t bad, int64_t sample) {
     if (sample > 10) return hypergeometric_many(b, good, bad, sample);
     return sample > 0 ? hypergeometric_few(b, good, bad, sample) : 0;

@@ -1,5 +1,8 @@
 /* L1 random: RandomState's frozen distributions, one variate each (variates_legacy.c).
- * Parameters are in range (asn_variate_check). */
+ * Parameters are in range (asn_variate_check).
+ *
+ * Each draws from b, in RandomState's order, and gives one variate; setup: the binomial
+ * methods' cache of constants, zeroed before the first. */
 #ifndef ASN_RANDOM_VARIATES_LEGACY_H
 #define ASN_RANDOM_VARIATES_LEGACY_H
 

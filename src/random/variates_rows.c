@@ -1,5 +1,8 @@
 /* L1 random: draws of many numbers at once: Dirichlet, multinomial and hypergeometric
- * rows, in numpy.random's order of draws. */
+ * rows, in numpy.random's order of draws.
+ *
+ * A row is a variate of several numbers. n rows of k go to `out` one after the other; the
+ * buffer of words spans all of them. */
 #include <numpy/random/distributions.h>
 
 #include "base/alloc.h"
@@ -10,6 +13,7 @@
 /* Generator breaks sticks by betas below this largest alpha: gammas would all be 0. */
 static const double SMALL_ALPHA = 0.1;
 
+/* Gamma variates divided by their sum. (RandomState's or Generator's gammas.) */
 static void normalised_gammas(bitgen_t *b, bool legacy, int64_t n, int64_t k,
                               const double *alpha, double *out) {
     for (int64_t i = 0; i < n; i++, out += k) {
@@ -25,6 +29,8 @@ static void normalised_gammas(bitgen_t *b, bool legacy, int64_t n, int64_t k,
     }
 }
 
+/* tail[j]: the sum of alpha[j] and those after it. Piece j is a beta share of what is
+ * left of the stick; where nothing follows, the rest is 0. */
 static void broken_sticks(bitgen_t *b, int64_t n, int64_t k, const double *alpha,
                           const double *tail, double *out) {
     for (int64_t i = 0; i < n * k; i++)
@@ -42,6 +48,7 @@ static void broken_sticks(bitgen_t *b, int64_t n, int64_t k, const double *alpha
     }
 }
 
+/* The method depends on alpha alone, as in NumPy. */
 asn_status asn_fill_dirichlet(asn_bitgen *g, bool legacy, int64_t n, int64_t k,
                               const double *alpha, double *out) {
     asn_bits bits;
@@ -65,6 +72,7 @@ asn_status asn_fill_dirichlet(asn_bitgen *g, bool legacy, int64_t n, int64_t k,
     return ASN_OK;
 }
 
+/* p_step 0: one row of probabilities for all. */
 void asn_fill_multinomial(asn_bitgen *g, int64_t n, int64_t k, const int64_t *trials,
                           const double *p, int64_t p_step, int64_t *out) {
     asn_bits bits;

@@ -1,13 +1,19 @@
-/* L1 random: runs of variates (see variates_runs.h), bit for bit npyrandom's. */
+/* L1 random: runs of variates (see variates_runs.h), bit for bit npyrandom's.
+ *
+ * Words are read where they wait in the buffer, and counted as used at the end: a variate
+ * that needs more than its words leaves them for npyrandom's function, which draws it
+ * whole. */
 #include <math.h>
 
 #include "random/variates_runs.h"
 #include "random/ziggurat.h"
 
+/* A word's number in [0, 1). */
 static inline double unit(uint64_t word) {
     return (double)(int64_t)(word >> 11) * 0x1p-53;
 }
 
+/* A word outside its layer ends the run: the rest of its variate needs more words. */
 int64_t asn_run_exponential(asn_words *w, int64_t n, double scale, double *out) {
     const asn_layer *layers = asn_exponential_layers();
     int64_t count, k = 0;
@@ -88,6 +94,7 @@ int64_t asn_run_gamma(asn_words *w, int64_t n, double shape, double factor, doub
  * no branch predicts, so that there is none: each word stores the count so far, and the
  * last of a variate moves on. */
 int64_t asn_run_poisson(asn_words *w, int64_t n, double rate, int64_t *out) {
+    /* From this rate on NumPy uses another method. */
     enum { MULTIPLIED = 10 };
     if (!(rate > 0 && rate < MULTIPLIED)) return 0;
     const double least = exp(-rate);

@@ -1,10 +1,16 @@
-/* L1 random: the buffer of words (see words.h). */
+/* L1 random: the buffer of words (see words.h).
+ *
+ * The engine is ahead of what was used by the rest of the buffer. At the end it is put
+ * back to the state before the block and moved on by the words used: by a jump where the
+ * engine has one, else by drawing them again. */
 #include <string.h>
 
 #include "random/words.h"
 
+/* Words of a first block where nothing is known of the need. */
 enum { FIRST = 8 };
 
+/* Half a word that waits in the engine waits in the buffer then. */
 void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected) {
     w->g = g;
     w->at = w->filled = 0;
@@ -35,6 +41,7 @@ void asn_words_refill(asn_words *w) {
     asn_wide_block(w->g, w->filled, w->wide);
 }
 
+/* The twister only steps back: its state is whole blocks. */
 void asn_words_end(asn_words *w) {
     asn_bitgen *g = w->g;
     if (g->kind == ASN_MT19937) {

@@ -26,6 +26,7 @@ typedef struct {
     };
 } asn_words;
 
+/* expected: about how many words will be drawn, which decides how large blocks are. */
 void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected);
 void asn_words_end(asn_words *w);
 void asn_words_refill(asn_words *w);
@@ -37,6 +38,7 @@ double asn_words_gauss(asn_words *w);
  * asn_fill_bounded. */
 uint64_t asn_words_below(asn_words *w, bool masked, uint64_t last);
 
+/* The twister's next word. */
 static inline uint32_t asn_words_narrow(asn_words *w) {
     if (w->at == w->filled) asn_words_refill(w);
     return w->narrow[w->at++];
@@ -92,6 +94,7 @@ static inline double asn_words_double(asn_words *w) {
     return (a * 67108864.0 + b) / 9007199254740992.0;
 }
 
+/* [0, 1) with 24 bits. */
 static inline float asn_words_float(asn_words *w) {
     return (float)(int32_t)(asn_words_next32(w) >> 8) * 0x1p-24f;
 }

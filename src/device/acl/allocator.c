@@ -3,9 +3,14 @@
  * A description collects the allocator's functions; registered for a stream, it gives the
  * temporaries of the operators that run there (workspaces are the program's in any case).
  * While an operator of such a stream runs, its thread's scope names the allocator.
+ *
+ * Registrations copy the description, so that it may be destroyed. They are few, in a
+ * list under a lock that a scope takes once; without registrations and profiles operators
+ * do not look (asnrtHooked).
  */
 #include "device/acl/internal.h"
 
+/* What a program describes: its object, and its functions. */
 typedef struct {
     asnd_slot slot;
     aclrtAllocator object;
@@ -15,6 +20,7 @@ typedef struct {
     aclrtAllocatorGetAddrFromBlockFunc address;
 } description;
 
+/* An allocator in use for a stream. */
 typedef struct registration {
     struct registration *next;
     const rt_stream *stream;
@@ -31,6 +37,7 @@ ASN_FORK_TAKES(descriptions, &descriptions.lock, ASN_FORK_LEAF)
 ASN_FORK_TAKES(registered, &registered.lock, ASN_FORK_LEAF)
 static _Thread_local const registration *scope;
 
+/* The description behind a handle; NULL, with *code set, for anything else. */
 static description *description_get(const char *function, aclrtAllocatorDesc handle,
                                     aclError *code) {
     *code = rt_object_check(&descriptions, function, "allocatorDesc", handle);
@@ -39,6 +46,8 @@ static description *description_get(const char *function, aclrtAllocatorDesc han
 
 /* ---- for operators */
 
+/* The stream's registration becomes the thread's scope; the one before is returned, for
+ * scopes that lie in each other. */
 const void *rt_allocator_enter(const rt_stream *stream) {
     const registration *before = scope;
     pthread_mutex_lock(&registered.lock);
@@ -54,6 +63,7 @@ void rt_allocator_leave(const void *before) {
     scope = before;
 }
 
+/* The program's functions are called without a lock held: they may call the runtime. */
 bool asnrtScratchNew(size_t size, asnrtScratch *scratch) {
     const registration *r = scope;
     if (r == NULL) return false;
@@ -64,6 +74,7 @@ bool asnrtScratchNew(size_t size, asnrtScratch *scratch) {
     return true;
 }
 
+/* By the registration that gave it, whatever the scope is by then. */
 void asnrtScratchFree(const asnrtScratch *scratch) {
     const registration *r = scratch->owner;
     r->functions.free(r->functions.object, scratch->block);
@@ -104,6 +115,7 @@ ASN_API aclError aclrtAllocatorRegister(aclrtStream stream,
                          "its alloc, free or get-address function");
     registration *r = asn_malloc(sizeof *r);
     if (r == NULL) return rt_fail_status(ASN_ERR_MEMORY);
+    /* Tasks that are queued still use the allocator before. */
     code = rt_stream_wait(s, -1);
     (void)forget(s);
     pthread_mutex_lock(&registered.lock);

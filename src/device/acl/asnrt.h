@@ -63,12 +63,14 @@ ASN_API asnrtStreamState *asnrtStreamGet(aclrtStream stream, aclError *code);
 #define asnrtStreamInlines(stream, work_ns)                                              \
     ((stream)->inline_ns >= ASNRT_INLINE_ALL || (work_ns) < (stream)->inline_ns)
 
+/* Takes an idle stream for an inline task; false: it has something to do. */
 static inline bool asnrtStreamEnter(asnrtStreamState *stream) {
     uint32_t idle = 0;
     return atomic_compare_exchange_strong_explicit(
         &stream->state, &idle, ASNRT_BUSY, memory_order_acquire, memory_order_relaxed);
 }
 
+/* asnrtStreamLeave where the task failed, or someone waits. */
 ASN_API void asnrtStreamLeaveSlow(asnrtStreamState *stream, int32_t code);
 
 /* Ends an inline task; a failure `code` stays on the stream, with the thread's message.

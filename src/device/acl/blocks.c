@@ -69,6 +69,7 @@ static bool leaf_insert(size_t at) {
     return true;
 }
 
+/* The upper half of a full leaf goes to a new one behind it; false when out of memory. */
 static bool leaf_split(size_t at) {
     if (!leaf_insert(at + 1)) return false;
     leaf *full = ordered.leaves[at], *upper = ordered.leaves[at + 1];
@@ -79,6 +80,7 @@ static bool leaf_split(size_t at) {
     return true;
 }
 
+/* Blocks do not overlap: the order of beginnings is that of ends. */
 bool rt_blocks_add(uintptr_t begin, size_t size) {
     if (ordered.count == 0 && !leaf_insert(0)) return false;
     size_t at = leaf_of(begin);
@@ -93,6 +95,7 @@ bool rt_blocks_add(uintptr_t begin, size_t size) {
     return true;
 }
 
+/* An empty leaf goes, so that each has a first block to compare with. */
 void rt_blocks_remove(uintptr_t begin) {
     size_t at = leaf_of(begin);
     leaf *l = ordered.leaves[at];
@@ -116,6 +119,8 @@ bool rt_blocks_find(uintptr_t address, uintptr_t *begin, uintptr_t *end) {
         *end = l->blocks[i - 1].end;
         return true;
     }
+    /* Between two blocks: from the end of one to the beginning of the next, in this leaf
+     * or the next. */
     if (i > 0) *begin = l->blocks[i - 1].end;
     if (i < l->count)
         *end = l->blocks[i].begin;

@@ -13,6 +13,7 @@
 
 enum { MAX_SUBSCRIPTIONS = 1024 };
 
+/* A callback on its way to its reporter. */
 typedef struct posted {
     struct posted *next;
     aclrtCallback fn;
@@ -32,6 +33,7 @@ static struct {
     posted *first, *last;
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* The condition is set up at the first use, since it needs its clock set. */
 static void reports_lock(void) {
     pthread_mutex_lock(&reports.lock);
     if (!reports.ready) rt_cond_init(&reports.changed);
@@ -45,6 +47,7 @@ static int subscription_find(const rt_stream *stream) {
     return -1;
 }
 
+/* Lock held. */
 static bool thread_subscribed(uint64_t thread) {
     for (int i = 0; i < MAX_SUBSCRIPTIONS; i++)
         if (reports.table[i].stream != NULL && reports.table[i].thread == thread)
@@ -86,6 +89,7 @@ static void posted_forget(const rt_stream *stream) {
     pthread_cond_broadcast(&reports.changed);
 }
 
+/* A stream has one thread; a thread may have many streams. */
 static aclError subscribe(uint64_t thread, aclrtStream handle) {
     aclError code;
     rt_stream *s = rt_stream_get(handle, &code);
@@ -106,6 +110,8 @@ static aclError subscribe(uint64_t thread, aclrtStream handle) {
                      "%d streams are subscribed: no more fit", MAX_SUBSCRIPTIONS);
 }
 
+/* Only by the thread that subscribed it. A stream's worker that waits for a callback of
+ * it goes on. */
 static aclError unsubscribe(uint64_t thread, aclrtStream handle) {
     aclError code;
     rt_stream *s = rt_stream_get(handle, &code);
@@ -135,6 +141,8 @@ void rt_callbacks_forget(rt_stream *stream) {
     pthread_mutex_unlock(&reports.lock);
 }
 
+/* Runs the oldest callback posted to this thread, after waiting for one. The lock is not
+ * held while it runs: a callback may call the runtime. */
 static aclError process(int32_t timeout) {
     uint64_t self = (uint64_t)pthread_self();
     struct timespec deadline;
@@ -166,6 +174,7 @@ static aclError process(int32_t timeout) {
     return ACL_SUCCESS;
 }
 
+/* A task that posts. Once the entry is posted, it is the queue's (NULL here). */
 typedef struct {
     posted *entry;
     bool block;
@@ -197,6 +206,7 @@ static int32_t task_post(void *arg) {
     return 0;
 }
 
+/* After the task: frees the entry if it was not posted. */
 static void drop_post(void *arg) {
     asn_free(((post_task *)arg)->entry);
     asn_free(arg);
@@ -274,6 +284,7 @@ typedef struct {
     void *args;
 } host_task;
 
+/* On the stream's worker. */
 static int32_t task_host(void *arg) {
     host_task *t = arg;
     t->fn(t->args);

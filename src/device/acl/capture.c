@@ -15,6 +15,8 @@
 
 #include <stdio.h>
 
+/* Tasks in their order; complete: the capture has ended, and nothing is added any
+ * more. */
 struct rt_graph {
     asnd_slot slot;
     bool ready; /* the lock is set up */
@@ -28,6 +30,7 @@ struct rt_graph {
 static asnd_arena graphs = ASN_ARENA_INIT("graph", sizeof(rt_graph), 1 << 16, true);
 static _Thread_local aclmdlRICaptureMode thread_mode = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
 
+/* Takes the task. The stream's lock keeps additions apart. */
 void rt_graph_add(rt_graph *graph, rt_task *task) {
     if (graph->last != NULL) {
         graph->last->next = task;
@@ -38,6 +41,7 @@ void rt_graph_add(rt_graph *graph, rt_task *task) {
     graph->count++;
 }
 
+/* The last reference drops the tasks with their arguments. */
 static void graph_release(rt_graph *graph) {
     if (atomic_fetch_sub(&graph->references, 1) != 1) return;
     while (graph->first != NULL) {
@@ -49,6 +53,7 @@ static void graph_release(rt_graph *graph) {
     asn_arena_give(&graphs, graph);
 }
 
+/* The handle's reference goes too: a capture that did not end has no other owner. */
 void rt_graph_abandon(rt_graph *graph) {
     if (asn_slot_retire(graph)) graph_release(graph);
     graph_release(graph);
@@ -69,6 +74,7 @@ static void drop_graph(void *arg) {
     graph_release(arg);
 }
 
+/* 0 when the handle is a live graph. */
 static aclError graph_check(const char *function, aclmdlRI graph) {
     if (graph == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: modelRI is NULL", function);

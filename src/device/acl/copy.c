@@ -10,8 +10,10 @@
 
 #include <string.h>
 
+/* An estimate, by which a copy runs on the caller or on the stream's thread. */
 static const double BYTES_PER_NS = 8;
 
+/* A copy of `height` rows of `width` bytes; the pitches are bytes from row to row. */
 typedef struct {
     void *dst;
     const void *src;
@@ -24,6 +26,7 @@ typedef struct {
     size_t count;
 } set_task;
 
+/* memmove: source and destination may overlap. */
 static int32_t task_copy(void *arg) {
     const copy_task *t = arg;
     if (t->width == 0) return 0;
@@ -33,6 +36,7 @@ static int32_t task_copy(void *arg) {
     return 0;
 }
 
+/* A count of 0 may come with any address. */
 static int32_t task_set(void *arg) {
     const set_task *t = arg;
     if (t->count != 0) memset(t->dst, t->value, t->count);
@@ -45,6 +49,7 @@ static aclError kind_check(const char *function, aclrtMemcpyKind kind) {
                      (int)kind);
 }
 
+/* Neither address is NULL, and `count` bytes fit into `room`. */
 static aclError copy_check(const char *function, const void *dst, size_t room,
                            const void *src, size_t count, aclrtMemcpyKind kind) {
     if (dst == NULL || src == NULL)
@@ -57,6 +62,7 @@ static aclError copy_check(const char *function, const void *dst, size_t room,
     return kind_check(function, kind);
 }
 
+/* In stream order. */
 static aclError copy_queue(const copy_task *t, aclrtStream stream) {
     aclError code;
     rt_stream *s = rt_stream_get(stream, &code);
@@ -90,6 +96,7 @@ ASN_API aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax, const 
     return aclrtMemcpyAsync(dst, destMax, src, count, kind, stream);
 }
 
+/* Rows fit into both pitches. */
 static aclError copy2d_check(const char *function, const copy_task *t,
                              aclrtMemcpyKind kind) {
     if (t->dst == NULL || t->src == NULL)
@@ -178,10 +185,13 @@ typedef struct {
     uint64_t mark;
 } description;
 
+/* A sum over the copy, so that bytes which happen to hold the word alone are refused. */
 static uint64_t mark_of(const copy_task *t) {
     return DESCRIBED ^ (uintptr_t)t->dst ^ (uintptr_t)t->src * 3 ^ t->width * 5;
 }
 
+/* The description is looked at when its turn comes, as CANN allows a program to change it
+ * until then. */
 static int32_t task_described(void *arg) {
     const description *d = arg;
     if (d->mark == mark_of(&d->copy)) return task_copy(arg);
@@ -190,6 +200,7 @@ static int32_t task_described(void *arg) {
         "aclrtMemcpyAsyncWithDesc: aclrtSetMemcpyDesc described no copy at %p", arg);
 }
 
+/* Readable and aligned: what lies there is checked when the copy runs. */
 static aclError described_check(const char *function, const void *desc) {
     RT_CHECK_NOT_NULL(function, desc);
     if ((uintptr_t)desc % sizeof(uint64_t) == 0 && rt_readable(desc, sizeof(description)))
@@ -237,6 +248,7 @@ typedef struct {
     size_t size;
 } touch_task;
 
+/* A line of a cache at a time. */
 static int32_t task_touch(void *arg) {
     const touch_task *t = arg;
     for (size_t i = 0; i < t->size; i += 64)

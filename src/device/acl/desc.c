@@ -2,6 +2,9 @@
  *
  * Older programs describe operator arguments with it. A rank of -2 dimensions (CANN's
  * "unknown rank") is one dimension of -2, as programs read it back.
+ *
+ * The descriptions are data without behaviour: setters store, getters read back.
+ * Operators of this library take aclTensor (opbase/tensor.c), which is another type.
  */
 #include "device/acl/internal.h"
 
@@ -10,6 +13,7 @@
 
 enum { MAX_DIMS = 128, NAME_MAX_LENGTH = 128 };
 
+/* Plain fields, zeroed when the description is made. */
 struct aclTensorDesc {
     asnd_slot slot;
     aclDataType dtype;
@@ -32,6 +36,7 @@ static aclTensorDesc *live(const aclTensorDesc *desc) {
     return asn_arena_alive(&descs, desc) ? (aclTensorDesc *)desc : NULL;
 }
 
+/* to, *count: a list of up to MAX_DIMS extents, copied. */
 static aclError dims_set(const char *function, int64_t *to, size_t *count, int numDims,
                          const int64_t *dims) {
     if (numDims < 0 || numDims > MAX_DIMS || (numDims > 0 && dims == NULL))
@@ -277,6 +282,7 @@ ASN_API aclError aclTransTensorDescFormat(const aclTensorDesc *srcDesc,
     memcpy(&d->slot + 1, &srcDesc->slot + 1, sizeof *d - sizeof d->slot);
     d->format = dstFormat;
     for (size_t i = 0; from != NULL && to != NULL && i < d->num_dims; i++) {
+        /* Where the dimension of this letter stands in the source. */
         size_t k = (size_t)(strchr(from, to[i]) - from);
         d->dims[i] = srcDesc->dims[k];
         memcpy(d->ranges[i], srcDesc->ranges[k], sizeof d->ranges[i]);

@@ -21,6 +21,7 @@ enum { MAX_DEVICES = 64 };
 static asnd_arena contexts = ASN_ARENA_INIT("context", sizeof(rt_context), 1 << 16, true);
 static _Thread_local rt_context *current;
 
+/* Set devices, under the lock; `first` is read without it. */
 static struct {
     pthread_mutex_t lock;
     bool initialised, finalised;
@@ -29,12 +30,14 @@ static struct {
     _Atomic(rt_context *) first; /* for threads that never chose */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Unaffected by changes of the clock's time. */
 int64_t rt_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* When a wait of so many milliseconds ends. */
 void rt_deadline(int32_t timeout_ms, struct timespec *deadline) {
     int64_t end = rt_now() + (int64_t)timeout_ms * 1000000;
     deadline->tv_sec = end / 1000000000;
@@ -51,6 +54,8 @@ void rt_cond_init(pthread_cond_t *cond) {
 
 /* ---- fork */
 
+/* Takes every lock before the fork and gives them back in both processes, in the order of
+ * this list: no thread that is gone holds one in the child. */
 static void fork_all(int stage) {
     if (stage == RT_FORK_PREPARE) {
         pthread_mutex_lock(&runtime.lock);
@@ -118,6 +123,7 @@ ASN_API aclError aclFinalize(void) {
 
 /* ---- devices */
 
+/* Read once: a program sees the same number for its life. */
 int32_t rt_device_count(void) {
     static _Atomic int32_t count;
     int32_t n = atomic_load_explicit(&count, memory_order_relaxed);
@@ -137,6 +143,8 @@ aclError rt_device_check(int32_t device) {
                      rt_device_count());
 }
 
+/* A context with its default stream; NULL, with the error set, when there is no room for
+ * either. */
 static rt_context *context_new(int32_t device, bool primary) {
     rt_context *c = asn_arena_take(&contexts);
     if (c == NULL) return NULL;
@@ -151,6 +159,7 @@ static rt_context *context_new(int32_t device, bool primary) {
     return c;
 }
 
+/* Its magic is cleared already; waits for its stream. */
 static void context_free(rt_context *c) {
     rt_stream_free(c->stream, false);
     asn_arena_give(&contexts, c);
@@ -189,6 +198,7 @@ static aclError device_reset(int32_t device, bool force) {
         return asnrtFail(ACL_ERROR_INVALID_DEVICE,
                          "device %d is not set: aclrtSetDevice comes first", device);
     }
+    /* Only the last reference, or force, ends the context. */
     runtime.references[device] = force ? 0 : runtime.references[device] - 1;
     if (runtime.references[device] == 0) {
         gone = runtime.primary[device];
@@ -200,6 +210,7 @@ static aclError device_reset(int32_t device, bool force) {
         if (atomic_load(&runtime.first) == gone) atomic_store(&runtime.first, next);
     }
     pthread_mutex_unlock(&runtime.lock);
+    /* Without the lock: waiting for tasks must not stop other threads' calls. */
     if (gone != NULL) {
         if (current == gone) current = NULL;
         context_free(gone);
@@ -237,6 +248,8 @@ ASN_API aclError aclrtGetDeviceCount(uint32_t *count) {
 
 /* ---- contexts */
 
+/* A thread's own context may have been destroyed by another thread: that is an error,
+ * unless it never chose one. */
 rt_context *rt_context_current(aclError *code) {
     rt_context *c = current;
     if (__builtin_expect(c != NULL && asn_arena_alive(&contexts, c), 1)) return c;
@@ -260,6 +273,7 @@ ASN_API aclError aclrtCreateContext(aclrtContext *context, int32_t deviceId) {
     return ACL_SUCCESS;
 }
 
+/* 0 when the handle is a live context. */
 static aclError context_check(const char *function, aclrtContext context) {
     if (context == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: context is NULL", function);

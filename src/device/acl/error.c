@@ -13,12 +13,15 @@
 
 enum { MESSAGE_MAX = 1024 };
 
+/* last: the code, until it is asked for; pending: there is a message that nobody has
+ * read. */
 static _Thread_local struct {
     aclError last;
     bool pending;
     char text[MESSAGE_MAX], lent[MESSAGE_MAX];
 } error;
 
+/* Never fails, and never allocates: a message is cut to MESSAGE_MAX. */
 int32_t asnrtFail(int32_t code, const char *format, ...) {
     char text[MESSAGE_MAX];
     va_list args;

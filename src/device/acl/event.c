@@ -21,6 +21,7 @@ typedef struct rt_event {
     pthread_cond_t changed;
 } rt_event;
 
+/* A queued record, wait or reset: of record `number`. */
 typedef struct {
     rt_event *event;
     uint64_t number;
@@ -28,6 +29,7 @@ typedef struct {
 
 static asnd_arena events = ASN_ARENA_INIT("event", sizeof(rt_event), 1 << 20, true);
 
+/* The event behind a handle; NULL, with *code set, for anything else. */
 static rt_event *event_get(const char *function, aclrtEvent handle, aclError *code) {
     if (asn_arena_alive(&events, handle)) return handle;
     *code = handle
@@ -37,6 +39,7 @@ static rt_event *event_get(const char *function, aclrtEvent handle, aclError *co
     return NULL;
 }
 
+/* The last reference gives the slot back; lock and condition stay set up in it. */
 static void event_release(rt_event *e) {
     pthread_mutex_lock(&e->lock);
     bool last = --e->references == 0;
@@ -49,6 +52,7 @@ static void drop_task(void *arg) {
     asn_free(arg);
 }
 
+/* An older record that comes late changes nothing. */
 static int32_t task_record(void *arg) {
     event_task *t = arg;
     rt_event *e = t->event;
@@ -79,11 +83,13 @@ static aclError event_wait(rt_event *e, uint64_t number, int32_t timeout_ms) {
                      "the event was not reached within %d ms", timeout_ms);
 }
 
+/* On the stream's worker, which has nothing else to do meanwhile. */
 static int32_t task_wait(void *arg) {
     event_task *t = arg;
     return event_wait(t->event, t->number, -1);
 }
 
+/* A record that was launched behind the reset stays. */
 static int32_t task_reset(void *arg) {
     event_task *t = arg;
     pthread_mutex_lock(&t->event->lock);
@@ -113,6 +119,7 @@ static aclError event_do(rt_stream *s, asnrtTask run, rt_event *e, uint64_t numb
     return event_push(s, run, e, number);
 }
 
+/* On a CPU flags are stored and mean nothing. */
 static aclError event_create(const char *function, aclrtEvent *event, uint32_t flags) {
     if (event == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
@@ -223,6 +230,7 @@ ASN_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t time
     return code;
 }
 
+/* *reached: it was recorded, and its newest record is reached. */
 static aclError event_reached(const char *function, aclrtEvent event, bool *reached) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get(function, event, &code);
@@ -267,6 +275,7 @@ ASN_API aclError aclrtQueryEventWaitStatus(aclrtEvent event,
     return code;
 }
 
+/* *time_ns: when the newest record was reached; an error if it is not. */
 static aclError event_time(const char *function, aclrtEvent event, int64_t *time_ns) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get(function, event, &code);

@@ -1,12 +1,16 @@
 /* CPU device, runtime: failed tasks, told to the program's callback at once.
  *
  * The failure also stays on its stream and is returned by the next synchronisation.
+ *
+ * The program's callback is called on the thread where the task failed, without a lock
+ * held.
  */
 #include "device/acl/internal.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* What a callback may ask for; lives on the stack of its call. */
 struct rtExceptionInfo {
     uint32_t task, stream, thread, device, code;
 };

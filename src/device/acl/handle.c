@@ -2,6 +2,9 @@
  *
  * The reservation is virtual (MAP_NORESERVE): a page costs memory once a slot of it is
  * used. Under an address-space limit the reservation is halved until it fits.
+ *
+ * Slots are taken from the list of free ones, else from the end of those ever used: a
+ * page that no slot of was taken is never touched.
  */
 #include "device/acl/handle.h"
 
@@ -9,10 +12,12 @@
 
 #include "base/status.h"
 
+/* The reservation exists. */
 static asnd_slot *slot_at(asnd_arena *arena, uint32_t index) {
     return (asnd_slot *)(arena->base + (size_t)index * arena->slot_size);
 }
 
+/* At the first use; lock held. Fewer than 64 slots are not worth a try. */
 static bool arena_reserve(asnd_arena *arena) {
     for (; arena->capacity >= 64; arena->capacity /= 2) {
         void *p =
@@ -48,6 +53,7 @@ void *asn_arena_take(asnd_arena *arena) {
     return slot;
 }
 
+/* Back to the list: in front, or (last) at its end. */
 static void give(asnd_arena *arena, void *handle, bool last) {
     asnd_slot *slot = handle;
     uint32_t index = (uint32_t)(((char *)handle - arena->base) / arena->slot_size) + 1;
@@ -71,6 +77,8 @@ void asn_arena_give_last(asnd_arena *arena, void *slot) {
     give(arena, slot, true);
 }
 
+/* Takes a quarter of a cache at once, so that the lock is taken for few of many
+ * objects. */
 void *asn_slot_cache_fill(asnd_slot_cache *cache, asnd_arena *arena) {
     void *slot = asn_arena_take(arena);
     while (slot != NULL && cache->count < ASN_SLOT_CACHE / 4) {
@@ -82,6 +90,7 @@ void *asn_slot_cache_fill(asnd_slot_cache *cache, asnd_arena *arena) {
     return slot;
 }
 
+/* Everything back to the arena. */
 void asn_slot_cache_flush(asnd_slot_cache *cache, asnd_arena *arena) {
     while (cache->count != 0)
         asn_arena_give(arena, cache->slots[--cache->count]);

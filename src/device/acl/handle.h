@@ -23,6 +23,7 @@
 
 enum { ASN_SLOT_LIVE = 0x41534e31, ASN_SLOT_FREE = 0 };
 
+/* What every object of an arena begins with. */
 typedef struct asnd_slot {
     _Atomic uint32_t magic;
     uint32_t next; /* index + 1 of the next free slot */
@@ -74,6 +75,7 @@ static inline void asn_slot_cache_give(asnd_slot_cache *cache, asnd_arena *arena
 void asn_arena_lock(asnd_arena *arena); /* around fork */
 void asn_arena_unlock(asnd_arena *arena);
 
+/* From here on the handle is valid for other threads, with what was written before. */
 static inline void asn_slot_publish(void *slot) {
     atomic_store_explicit(&((asnd_slot *)slot)->magic, ASN_SLOT_LIVE,
                           memory_order_release);
@@ -86,6 +88,7 @@ static inline bool asn_slot_retire(void *slot) {
                                           ASN_SLOT_FREE);
 }
 
+/* For any pointer: it is compared, and read only inside the reservation. */
 static inline bool asn_arena_alive(asnd_arena *arena, const void *handle) {
     char *base = atomic_load_explicit(&arena->base, memory_order_acquire);
     uintptr_t offset = (uintptr_t)handle - (uintptr_t)base;

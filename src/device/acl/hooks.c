@@ -7,6 +7,7 @@
 _Atomic uint32_t asnrtHooks;
 static _Thread_local rt_stream *worker_of; /* NULL on a program's own threads */
 
+/* A bit per wish; several wishes of one kind are the callers' to count. */
 void asnrtHook(uint32_t hook, bool on) {
     if (on) {
         atomic_fetch_or(&asnrtHooks, hook);
@@ -19,6 +20,8 @@ void rt_hooks_worker(rt_stream *stream) {
     worker_of = stream;
 }
 
+/* What is set up here costs a lock and two looks at the clock, and only while somebody
+ * wants it. */
 void asnrtScopeBegin(asnrtScope *scope, asnrtStreamState *stream) {
     rt_stream *s = stream ? (rt_stream *)stream : worker_of;
     scope->before = rt_allocator_enter(s);

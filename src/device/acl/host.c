@@ -21,6 +21,7 @@ ASN_API aclError aclsysGetCANNVersion(aclCANNPackageName name,
                          "aclsysGetCANNVersion: package %d is unknown", (int)name);
     memset(version, 0, sizeof *version);
     snprintf(version->version, sizeof version->version, "%s", ASNUMPY_VERSION);
+    /* The version's parts between dots, as many as there are. */
     char *parts[] = {version->majorVersion, version->minorVersion,
                      version->releaseVersion};
     const char *text = ASNUMPY_VERSION;
@@ -34,6 +35,7 @@ ASN_API aclError aclsysGetCANNVersion(aclCANNPackageName name,
 
 /* ---- log */
 
+/* An integer of the environment, read at each line: a program may change it. */
 static int log_setting(const char *variable, int otherwise) {
     const char *text = getenv(variable);
     return text != NULL && *text != 0 ? atoi(text) : otherwise;
@@ -94,6 +96,7 @@ ASN_API aclError aclrtGetDeviceUtilizationRate(int32_t deviceId,
 /* ---- host memory that a device may use */
 
 enum { REGISTERED_MAX = 4096 };
+/* Addresses that were registered; a table, since there are few. */
 static struct {
     pthread_mutex_t lock;
     const void *table[REGISTERED_MAX];
@@ -118,6 +121,7 @@ ASN_API aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterTy
                          "type 0 (mapped) are allowed",
                          (unsigned long long)size, (int)type);
     pthread_mutex_lock(&registered.lock);
+    /* Both outcomes are told after the lock is given back. */
     bool again = registered_find(ptr) >= 0, room = registered.count < REGISTERED_MAX;
     if (!again && room) registered.table[registered.count++] = ptr;
     pthread_mutex_unlock(&registered.lock);

@@ -91,6 +91,7 @@ int64_t rt_now(void);
 void rt_deadline(int32_t timeout_ms, struct timespec *deadline); /* CLOCK_MONOTONIC */
 void rt_cond_init(pthread_cond_t *cond);                         /* on CLOCK_MONOTONIC */
 
+/* The aclError of a status whose message is asn_error_message(). */
 static inline aclError rt_fail_status(asn_status status) {
     return asnrtFail(asn_status_acl(status), "%s", asn_error_message());
 }

@@ -38,12 +38,14 @@ static struct {
     size_t device_bytes, limit;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Where a search begins: the low 6 bits of an address are 0. */
 static size_t slot_of(uintptr_t address, size_t capacity) {
     return (size_t)((address >> 6) * 0x9e3779b97f4a7c15u >> 20) & (capacity - 1);
 }
 
 /* ---- registry; lock held */
 
+/* NULL: no live block begins there. Removed entries are passed over. */
 static allocation *registry_find(uintptr_t address) {
     if (registry.capacity == 0 || address < 2) return NULL;
     for (size_t i = slot_of(address, registry.capacity);;
@@ -54,6 +56,7 @@ static allocation *registry_find(uintptr_t address) {
     }
 }
 
+/* Takes the first place that is free or was removed; there is one. */
 static void registry_put(allocation *table, size_t capacity, allocation entry) {
     size_t i = slot_of(entry.address, capacity);
     while (table[i].address > 1)
@@ -61,6 +64,8 @@ static void registry_put(allocation *table, size_t capacity, allocation entry) {
     table[i] = entry;
 }
 
+/* Room for one more, at most three quarters occupied; growing drops removed entries.
+ * false: out of memory. */
 static bool registry_grow(void) {
     if ((registry.occupied + 1) * 4 < registry.capacity * 3) return true;
     size_t capacity = 256;
@@ -78,6 +83,7 @@ static bool registry_grow(void) {
     return true;
 }
 
+/* Bytes. */
 static size_t machine_memory(void) {
     const char *text = getenv("ASNUMPY_CPU_MEMORY");
     if (text != NULL && atoll(text) > 0) return (size_t)atoll(text);
@@ -92,6 +98,7 @@ static const bool map_large = false; /* the sanitizer sees only what malloc gave
 static const bool map_large = true;
 #endif
 
+/* Maps 2 MiB more than needed and gives back what lies around the aligned part. */
 static void *block_map(size_t size, bool huge) {
     char *raw = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -112,6 +119,7 @@ static void block_free(uintptr_t address, size_t size) {
     }
 }
 
+/* Rounded up; 0: too large. */
 static size_t block_size(size_t size) {
     size_t unit = map_large && size >= HUGE ? 4096 : ALIGNMENT;
     return size > SIZE_MAX - HUGE * 2 ? 0 : (size + unit - 1) & ~(unit - 1);
@@ -122,12 +130,15 @@ static void *block_new(size_t rounded, bool huge) {
     return aligned_alloc(ALIGNMENT, rounded);
 }
 
+/* Host memory is not limited. */
 static bool device_has_room(size_t size, int kind) {
     if (kind != KIND_DEVICE) return true;
     if (registry.limit == 0) registry.limit = machine_memory();
     return size <= registry.limit && registry.device_bytes <= registry.limit - size;
 }
 
+/* The block is made with the lock held, so that two threads cannot pass the limit
+ * together. */
 static aclError block_register(void **out, size_t size, int kind, int32_t device,
                                bool huge) {
     size_t rounded = block_size(size);
@@ -157,6 +168,7 @@ static aclError block_register(void **out, size_t size, int kind, int32_t device
     return ACL_SUCCESS;
 }
 
+/* A device must be set, since blocks belong to one. */
 static aclError memory_new(const char *function, void **out, size_t size, int kind,
                            bool huge) {
     if (out == NULL)
@@ -171,6 +183,7 @@ static aclError memory_new(const char *function, void **out, size_t size, int ki
     return c ? block_register(out, size, kind, c->device, huge) : code;
 }
 
+/* The block goes back to the system when the lock is given back. */
 static aclError memory_free(const char *function, void *p, int kind) {
     if (p == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: the pointer is NULL", function);
@@ -308,6 +321,7 @@ ASN_API aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total)
     size_t available = machine_available();
     pthread_mutex_lock(&registry.lock);
     if (registry.limit == 0) registry.limit = machine_memory();
+    /* The smaller of what the limit leaves and what the machine has. */
     size_t left = registry.limit - registry.device_bytes;
     *total = registry.limit;
     pthread_mutex_unlock(&registry.lock);

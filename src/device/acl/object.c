@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Published before the program has it: zeroed fields are a valid object. */
 void *rt_object_new(asnd_arena *arena) {
     asnd_slot *slot = asn_arena_take(arena);
     if (slot == NULL) {
@@ -48,6 +49,7 @@ static bool word_readable(uintptr_t address) {
            errno != EFAULT;
 }
 
+/* A word of each page that the bytes lie in. */
 bool rt_readable(const void *p, size_t size) {
     uintptr_t first = (uintptr_t)p, page = 4096;
     if (size == 0) return true;

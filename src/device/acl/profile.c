@@ -17,6 +17,7 @@
 
 enum { EVENTS_MAX = 1 << 20, TEXT_MAX = 128, OPEN_MAX = 64, PATH_LENGTH_MAX = 4096 };
 
+/* One span or moment; `text` is owned. */
 typedef struct {
     const char *category; /* "operator", "range", "step", "mark" */
     const char *name;     /* of an operator; NULL: text */
@@ -26,6 +27,7 @@ typedef struct {
     int64_t start, end;
 } event;
 
+/* Stored for nothing but to be a handle: a CPU measures what it always does. */
 struct aclprofConfig {
     asnd_slot slot;
     uint64_t data;
@@ -73,6 +75,7 @@ static _Thread_local uint32_t depth;
 
 /* ---- events */
 
+/* name: lives on; text: copied. While nothing runs, nothing is added. */
 static void event_add(const char *category, const char *name, const char *text,
                       int32_t stream, int64_t start, int64_t end) {
     uint32_t thread = (uint32_t)syscall(SYS_gettid);
@@ -103,6 +106,7 @@ void rt_profile_operator(const char *name, int32_t stream, int64_t start) {
 
 /* ---- the trace */
 
+/* As a JSON string. */
 static void text_write(FILE *f, const char *text) {
     fputc('"', f);
     for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
@@ -117,6 +121,7 @@ static void text_write(FILE *f, const char *text) {
     fputc('"', f);
 }
 
+/* A span (ph X), or a moment (ph i) where it has no length. */
 static void event_write(FILE *f, const event *e, bool first) {
     const char *name = e->name ? e->name : e->text ? e->text : "";
     fprintf(f, "%s\n{\"name\": ", first ? "" : ",");
@@ -242,6 +247,7 @@ ASN_API aclError aclprofSetConfig(aclprofConfigType configType, const char *conf
                      (int)configType, configLength);
 }
 
+/* Starts or stops; the configuration must be a live one. */
 static aclError session_switch(const char *function, const aclprofConfig *config,
                                bool on) {
     RT_CHECK_ALIVE(function, &configs, config);
@@ -271,6 +277,7 @@ ASN_API aclError aclprofStop(const aclprofConfig *profilerConfig) {
 
 /* ---- marks and ranges */
 
+/* Cut to TEXT_MAX - 1 bytes. */
 static void text_copy(char *to, const char *from, size_t length) {
     size_t n = length < TEXT_MAX ? length : TEXT_MAX - 1;
     memcpy(to, from, n);
@@ -310,6 +317,7 @@ typedef struct {
     char text[TEXT_MAX];
 } mark_task;
 
+/* In stream order, with the time when it is reached. */
 static int32_t task_mark(void *arg) {
     const mark_task *t = arg;
     int64_t now = rt_now();
@@ -398,6 +406,7 @@ ASN_API aclprofStepInfo *aclprofCreateStepInfo(void) {
     return step;
 }
 
+/* The program's reference, and one for each stamp that is queued. */
 static void step_release(aclprofStepInfo *step) {
     if (atomic_fetch_sub(&step->references, 1) == 1) asn_arena_give(&steps, step);
 }
@@ -416,6 +425,7 @@ typedef struct {
     int32_t stream;
 } step_task;
 
+/* The end adds the event, from the start's time. */
 static int32_t task_step(void *arg) {
     const step_task *t = arg;
     int64_t now = rt_now();

@@ -90,6 +90,7 @@ ASN_API aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceI
     return ACL_SUCCESS;
 }
 
+/* What CANN's attributes say of NaN, infinity and bfloat16 holds here. */
 static const aclCannAttr attributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF16};
 
 /* The attributes the device has. */
@@ -116,6 +117,7 @@ ASN_API aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t *value) {
 enum { NUM_OPTIONS = ACL_OPT_ENABLE_KERNEL_EARLY_START + 1 };
 static _Atomic int64_t options[NUM_OPTIONS] = {[ACL_OPT_DETERMINISTIC] = 1};
 
+/* 0 when the parameter is one of CANN's. */
 static aclError option_check(aclSysParamOpt opt) {
     if ((unsigned)opt < NUM_OPTIONS) return ACL_SUCCESS;
     return asnrtFail(ACL_ERROR_INVALID_PARAM, "system parameter %d is unknown", (int)opt);
@@ -227,6 +229,8 @@ static asnd_arena stream_configs =
     ASN_ARENA_INIT("stream configuration", sizeof(stream_config), 1 << 12, true);
 ASN_FORK_TAKES(stream_configs, &stream_configs.lock, ASN_FORK_LEAF)
 
+/* From the public struct to the slot before it; the result is checked by the arena before
+ * it is used. */
 static stream_config *config_of(const aclrtStreamConfigHandle *handle) {
     return handle ? (stream_config *)((uintptr_t)handle - offsetof(stream_config, handle))
                   : NULL;
@@ -252,6 +256,7 @@ ASN_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle,
                                     config_of(handle));
     if (code != ACL_SUCCESS) return code;
     RT_CHECK_NOT_NULL("aclrtSetStreamConfigOpt", attrValue);
+    /* Each attribute's place in CANN's struct, and its size. */
     static const struct {
         size_t offset, size;
     } fields[] = {

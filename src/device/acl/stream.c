@@ -31,6 +31,7 @@ enum { SPIN_NS = 30000, WAIT_SPIN_NS = 5000, ERROR_TEXT_MAX = 256, QUEUE_MAX = 1
 
 typedef rt_task task;
 
+/* The head is what asnrt.h's inline path touches; everything else is under `lock`. */
 struct rt_stream {
     asnrtStreamState head;
     int32_t device, id;
@@ -66,10 +67,12 @@ static int64_t launch_delay_ns(void) {
     return ns;
 }
 
+/* A delayed device never counts as idle for inline tasks. */
 static uint32_t idle_state(void) {
     return launch_delay_ns() > 0 ? ASNRT_DELAYED : 0;
 }
 
+/* A hint to the core while spinning. */
 static inline void cpu_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -140,6 +143,7 @@ static void stream_fail(rt_stream *s, int32_t code) {
     atomic_store(&s->error, code);
 }
 
+/* Tasks pushed and not finished, the running one included. */
 static uint64_t queue_length(const rt_stream *s) {
     return atomic_load(&s->pushed) - atomic_load(&s->finished);
 }
@@ -150,6 +154,7 @@ static void tell_of_room(rt_stream *s) {
         pthread_cond_broadcast(&s->room);
 }
 
+/* May let go of the lock meanwhile; a capture that begins ends the wait. */
 static void wait_for_room(rt_stream *s) {
     if (queue_length(s) < QUEUE_MAX || pthread_equal(s->worker, pthread_self())) return;
     s->crowd++;
@@ -158,6 +163,7 @@ static void wait_for_room(rt_stream *s) {
     s->crowd--;
 }
 
+/* Runs and frees a task, then counts it; without the lock until then. */
 static void task_run(rt_stream *s, task *t) {
     int64_t delay = launch_delay_ns();
     if (delay > 0)
@@ -194,6 +200,7 @@ static void worker_wait(rt_stream *s) {
     }
 }
 
+/* Ends when the stream stops and its queue is empty. */
 static void *worker_main(void *arg) {
     rt_stream *s = arg;
     rt_hooks_worker(s);
@@ -289,6 +296,7 @@ static aclError stream_take_error(rt_stream *s) {
     return code;
 }
 
+/* Everything up to `target` is finished, and no inline task runs. */
 static bool stream_done(rt_stream *s, uint64_t target) {
     return atomic_load(&s->finished) >= target &&
            !(atomic_load(&s->head.state) & ASNRT_BUSY);
@@ -299,6 +307,7 @@ static bool stream_is_idle(rt_stream *s) {
             ~(uint32_t)ASNRT_DELAYED) == 0;
 }
 
+/* For WAIT_SPIN_NS; true: it became idle. */
 static bool stream_spin(rt_stream *s) {
     if (stream_is_idle(s)) return true;
     int64_t end = rt_now() + WAIT_SPIN_NS;
@@ -331,6 +340,7 @@ bool rt_stream_capture(rt_stream *s, rt_graph *expected, rt_graph *graph) {
     return as_expected;
 }
 
+/* A wait would never end. */
 static aclError refuse_captured(void) {
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                      "the stream is captured: its tasks run when the captured model "
@@ -344,6 +354,7 @@ aclError rt_stream_wait(rt_stream *s, int32_t timeout_ms) {
     if (timeout_ms >= 0) rt_deadline(timeout_ms, &deadline);
     int late = 0;
     pthread_mutex_lock(&s->lock);
+    /* Tasks that are pushed from here on are not waited for. */
     uint64_t target = atomic_load(&s->pushed);
     s->waiters++;
     atomic_fetch_or(&s->head.state, ASNRT_WAITED);

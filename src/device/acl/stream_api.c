@@ -1,6 +1,10 @@
-/* CPU device, runtime: AscendCL's functions of streams (see stream.c). */
+/* CPU device, runtime: AscendCL's functions of streams (see stream.c).
+ *
+ * Each function checks its handle and arguments and calls stream.c; a NULL stream is the
+ * default stream of the thread's context, except where one is created or destroyed. */
 #include "device/acl/internal.h"
 
+/* On the thread's device; *stream is NULL on failure. */
 static aclError stream_create(const char *function, aclrtStream *stream) {
     if (stream == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: stream is NULL", function);
@@ -36,6 +40,7 @@ ASN_API aclError aclrtCreateStreamV2(aclrtStream *stream,
     return stream_create("aclrtCreateStreamV2", stream);
 }
 
+/* force: tasks that have not started are dropped. */
 static aclError stream_destroy(const char *function, aclrtStream stream, bool force) {
     if (stream == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
@@ -66,6 +71,7 @@ ASN_API aclError aclrtSynchronizeStream(aclrtStream stream) {
     return s ? rt_stream_wait(s, -1) : code;
 }
 
+/* CANN allows -1 and positive milliseconds. */
 static aclError timeout_check(int32_t timeout) {
     if (timeout == -1 || timeout > 0) return ACL_SUCCESS;
     return asnrtFail(ACL_ERROR_INVALID_PARAM,

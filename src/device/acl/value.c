@@ -47,6 +47,7 @@ ASN_API float aclFloat16ToFloat(aclFloat16 value) {
     return value & 0x8000 ? -magnitude : magnitude;
 }
 
+/* Memory of the program's, by address and size. */
 struct aclDataBuffer {
     asnd_slot slot;
     void *data; /* borrows */

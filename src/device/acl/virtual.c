@@ -22,6 +22,7 @@
 
 static const size_t HUGE_PAGE = (size_t)2 << 20;
 
+/* Physical memory: the file, which this process keeps open. */
 typedef struct {
     asnd_slot slot;
     int fd;
@@ -47,18 +48,21 @@ static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* The error of a system call, with errno's text. */
 static aclError system_failed(const char *function, const char *what) {
     return asnrtFail(ACL_ERROR_BAD_ALLOC, "%s: %s: %s", function, what, strerror(errno));
 }
 
 /* ---- ranges; lock held */
 
+/* The link to the range that starts there, or the list's end. */
 static range **range_at(range **list, const char *start) {
     while (*list != NULL && (*list)->start != start)
         list = &(*list)->next;
     return list;
 }
 
+/* The range that holds all of [start, start + size); NULL: none does. */
 static range *range_around(range *list, const char *start, size_t size) {
     for (; list != NULL; list = list->next)
         if (start >= list->start && size <= list->size &&
@@ -67,12 +71,14 @@ static range *range_around(range *list, const char *start, size_t size) {
     return NULL;
 }
 
+/* Whether some range shares a byte with [start, start + size). */
 static bool range_meets(const range *list, const char *start, size_t size) {
     for (; list != NULL; list = list->next)
         if (start < list->start + list->size && list->start < start + size) return true;
     return false;
 }
 
+/* false: out of memory. */
 static bool range_add(range **list, char *start, size_t size) {
     range *r = asn_malloc(sizeof *r);
     if (r == NULL) return false;
@@ -148,6 +154,8 @@ ASN_API aclError aclrtReleaseMemAddress(void *virPtr) {
 
 /* ---- physical memory */
 
+/* Properties are CANN's, and a device among them exists; nothing else matters on a
+ * CPU. */
 static aclError prop_check(const char *function, const aclrtPhysicalMemProp *prop) {
     if (prop == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: prop is NULL", function);
@@ -196,6 +204,7 @@ ASN_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop,
     return ACL_SUCCESS;
 }
 
+/* A handle for the file, which it takes, also on failure. */
 static aclError physical_publish(int fd, size_t size, aclrtDrvMemHandle *handle) {
     physical *p = asn_arena_take(&physicals);
     if (p == NULL) {
@@ -209,6 +218,7 @@ static aclError physical_publish(int fd, size_t size, aclrtDrvMemHandle *handle)
     return ACL_SUCCESS;
 }
 
+/* The memory behind a handle; NULL, with *code set, for anything else. */
 static physical *physical_get(const char *function, aclrtDrvMemHandle handle,
                               aclError *code) {
     if (asn_arena_alive(&physicals, handle)) return handle;
@@ -334,6 +344,7 @@ ASN_API aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle,
     snprintf(path, sizeof path, "/proc/%u/fd/%u", (unsigned)(shareableHandle >> 32),
              (unsigned)(uint32_t)shareableHandle);
     struct stat info;
+    /* Only memory that this library made: the link's name tells. */
     bool ours = readlink(path, target, sizeof target - 1) > 0 &&
                 strncmp(target, "/memfd:asnumpy-device", 21) == 0;
     int fd = ours ? open(path, O_RDWR | O_CLOEXEC) : -1;

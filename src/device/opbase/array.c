@@ -1,18 +1,24 @@
 /* CPU device, operator base: aclIntArray, aclFloatArray, aclBoolArray, aclTensorList,
  * aclScalarList. All are one structure: up to 64 bytes of values inline, else on the
  * heap.
+ *
+ * One structure keeps creating, destroying and measuring to one function each; the public
+ * functions give it the kind and their names. A list is an array of pointers that also
+ * remembers its members' generations (object.h).
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "device/opbase/object.h"
 
+/* Bytes of a value, by kind. */
 static const size_t value_size[ASN_OBJECT_KINDS] = {
     [ASN_OBJECT_INT_ARRAY] = sizeof(int64_t),  [ASN_OBJECT_FLOAT_ARRAY] = sizeof(float),
     [ASN_OBJECT_BOOL_ARRAY] = sizeof(bool),    [ASN_OBJECT_TENSOR_LIST] = sizeof(void *),
     [ASN_OBJECT_SCALAR_LIST] = sizeof(void *),
 };
 
+/* Sets the message, gives a half-made array back (NULL: none), returns NULL. */
 static asnd_array *fail(asnd_array *a, asnd_object_kind kind, int32_t code,
                         const char *where, const char *what) {
     if (a != NULL) asnop_object_give(kind, a);
@@ -20,6 +26,8 @@ static asnd_array *fail(asnd_array *a, asnd_object_kind kind, int32_t code,
     return NULL;
 }
 
+/* An array with copies of `size` values; NULL, with the message set, on failure. It is
+ * published last: no other thread can see it half made. */
 static void *array_new(asnd_object_kind kind, const char *where, const void *value,
                        uint64_t size) {
     if (size > 0 && value == NULL)
@@ -41,6 +49,7 @@ static void *array_new(asnd_object_kind kind, const char *where, const void *val
     return a;
 }
 
+/* Of two threads that destroy one array, one succeeds. */
 static aclnnStatus array_destroy(asnd_object_kind kind, const char *where,
                                  const void *array) {
     aclnnStatus code = asnop_check(kind, array, where, "array");
@@ -53,6 +62,7 @@ static aclnnStatus array_destroy(asnd_object_kind kind, const char *where,
     return ACLNN_SUCCESS;
 }
 
+/* *size: how many values. */
 static aclnnStatus array_size(asnd_object_kind kind, const char *where, const void *array,
                               uint64_t *size) {
     aclnnStatus code = asnop_check(kind, array, where, "array");
@@ -112,6 +122,7 @@ ASN_API aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *siz
 
 /* ---- lists */
 
+/* A list of `size` members, objects of kind `of`; NULL ones are allowed. */
 static void *list_new(asnd_object_kind kind, asnd_object_kind of, const char *where,
                       const void *value, uint64_t size) {
     asnd_member *const *members = value;
@@ -132,6 +143,7 @@ static void *list_new(asnd_object_kind kind, asnd_object_kind of, const char *wh
     return a;
 }
 
+/* Whether member i is still the object that the list was made with. */
 static bool member_is_ours(const asnd_array *a, asnd_object_kind of, uint64_t i) {
     asnd_member *m = ((asnd_member **)a->data)[i];
     return m != NULL && asnop_alive(of, m) && m->generation == a->generations[i];

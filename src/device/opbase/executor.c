@@ -1,4 +1,11 @@
-/* CPU device, operator base: executors (see executor.h) and their public functions. */
+/* CPU device, operator base: executors (see executor.h) and their public functions.
+ *
+ * An executor has memory of its own, a room inside the struct and chunks from the heap
+ * when that is full, so that planning an ordinary call allocates nothing. It is handed to
+ * programs as a pointer: every function checks it by its arena first.
+ *
+ * Operands keep what a tensor was in phase 1. The address alone may be exchanged, for
+ * which CANN has a dozen functions; all end in set_addr. */
 #include "device/opbase/executor.h"
 
 #include <math.h>
@@ -11,6 +18,7 @@
 asnd_arena asnop_executors =
     ASN_ARENA_INIT("aclOpExecutor", sizeof(aclOpExecutor), 1 << 18, false);
 
+/* Memory beyond the room, freed with the executor. */
 struct asnd_chunk {
     asnd_chunk *next;
     _Alignas(16) char bytes[];
@@ -65,7 +73,8 @@ void asnop_executor_release(aclOpExecutor *e) {
     asnop_executor_give(e);
 }
 
-/* What operators see of a tensor: words, of dtypes that they only move. */
+/* The dtype that operators see of a tensor: words of the same size, for dtypes that they
+ * only move. */
 static asn_dtype seen_dtype(const aclTensor *t) {
     switch (t->acl_dtype) {
     case ACL_INT4: return ASN_I8;
@@ -95,6 +104,8 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     asn_dtype dtype = seen_dtype(t);
     int64_t itemsize = dtype < ASN_DTYPE_COUNT ? asn_itemsize(dtype) : 0;
     o->is_empty = false;
+    /* Past what can be counted in bytes, whatever the dtype: the check of extents refuses
+     * it. */
     o->wild = t->offset > INT64_MAX / 16;
     for (uint32_t i = 0; i < t->ndim; i++) {
         dims[i] = t->shape[i];
@@ -138,6 +149,7 @@ bool asnop_operand_fits_slow(const asnd_operand *o, aclTensor *t, asnd_extent *e
         *extent = (asnd_extent){-0x1p63, 0x1p63, 0, 0};
         return false;
     }
+    /* A tensor without an address, or without elements, needs no block. */
     bool has_block = o->addr != NULL && !o->is_empty && o->nd.dtype < ASN_DTYPE_COUNT;
     asnd_range r = {0};
     if (has_block) r = asnop_range_of(o->addr, changes);
@@ -161,6 +173,7 @@ typedef struct {
     char *addr[];
 } run_task;
 
+/* The operands' addresses for this run: those of `addr`, or (NULL) the executor's own. */
 static void install(aclOpExecutor *e, char *const *addr) {
     for (uint32_t i = 0; i < e->num_operands; i++) {
         asnd_operand *o = &e->operands[i];
@@ -169,6 +182,7 @@ static void install(aclOpExecutor *e, char *const *addr) {
     }
 }
 
+/* For executors whose floating-point exceptions are asked for. */
 static int32_t run_watched(aclOpExecutor *e) {
     asn_fp_clear();
     int32_t code = e->run(e);
@@ -193,6 +207,7 @@ void asnop_executors_forked(void) {
     }
 }
 
+/* The run of a one-shot executor, which the queue owns (drop_once). */
 static int32_t task_once(void *arg) {
     return run_body(arg, NULL);
 }
@@ -201,6 +216,7 @@ static void drop_once(void *arg) {
     asnop_executor_release(arg);
 }
 
+/* The run of a repeatable one: under its lock, since runs of several streams share it. */
 static int32_t task_repeat(void *arg) {
     run_task *t = arg;
     pthread_mutex_lock(&t->executor->lock);
@@ -215,6 +231,7 @@ static void drop_repeat(void *arg) {
     asn_free(arg);
 }
 
+/* A snapshot of the addresses and a reference go with the run. */
 static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
     run_task *t = asn_malloc(sizeof *t + e->num_operands * sizeof *t->addr);
     if (t == NULL) return asnop_fail(ASN_ERR_MEMORY);
@@ -225,6 +242,7 @@ static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
     return asnrtStreamPush(s, task_repeat, drop_repeat, t) ? ACLNN_ERR_RUNTIME_ERROR : 0;
 }
 
+/* On the calling thread, which has entered the stream. */
 static int32_t run_inline(aclOpExecutor *e, asnrtStreamState *stream) {
     if (!e->repeatable) return run_body(e, stream);
     pthread_mutex_lock(&e->lock);
@@ -234,6 +252,8 @@ static int32_t run_inline(aclOpExecutor *e, asnrtStreamState *stream) {
     return code;
 }
 
+/* The executor is alive, of this operator (by the address of its name), and each tensor
+ * has memory that holds its elements. */
 static aclnnStatus check_run(const char *name, aclOpExecutor *e) {
     if (e == NULL)
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: executor is NULL", name);
@@ -285,6 +305,7 @@ aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream) {
 
 /* ---- public functions */
 
+/* 0 when the executor is alive. */
 static aclnnStatus executor_check(const char *where, const aclOpExecutor *e) {
     if (asn_arena_alive(&asnop_executors, e)) return ACLNN_SUCCESS;
     if (e == NULL)
@@ -311,6 +332,8 @@ ASN_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
 
 typedef enum { ANY, INPUTS, OUTPUTS } operand_role;
 
+/* Exchanges the address of the index-th operand of a role, and of the program's tensor
+ * object. A repeatable executor's runs that are queued keep their own. */
 static aclnnStatus set_addr(const char *where, aclOpExecutor *e, operand_role role,
                             size_t index, aclTensor *tensor, void *addr) {
     aclnnStatus code = executor_check(where, e);
@@ -335,6 +358,7 @@ static aclnnStatus set_addr(const char *where, aclOpExecutor *e, operand_role ro
                      where, index, e->name, seen);
 }
 
+/* first: the place of the list's first member among the operands of the role. */
 static aclnnStatus set_list_addr(const char *where, aclOpExecutor *e, operand_role role,
                                  size_t first, size_t member, aclTensorList *list,
                                  void *addr) {

@@ -41,7 +41,7 @@ struct aclOpExecutor {
     asn_status (*body)(aclOpExecutor *e); /* what run calls */
     void *plan;                           /* what run needs, in the executor's memory */
     double work_ns;                       /* estimate on one thread */
-    uint32_t *fp_flags;     /* aclnnxConditions: NULL, or where met conditions go */
+    uint32_t *fp_flags;     /* NULL, or takes exceptions raised (aclnnxConditions) */
     bool repeatable, ready; /* ready: lock is set up, stays so for the slot */
     _Atomic uint32_t references;
     uint32_t num_operands, capacity, used;

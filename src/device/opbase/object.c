@@ -1,5 +1,9 @@
 /* CPU device, operator base: arenas of the objects, checks of handles, per-thread free
- * slots. */
+ * slots.
+ *
+ * An operator's call creates and destroys a handful of objects. A thread keeps some free
+ * slots of each kind, so that this takes no lock; what it keeps goes back to the arenas
+ * when it ends. */
 #include "device/opbase/object.h"
 
 #include "base/alloc.h"
@@ -30,6 +34,7 @@ aclnnStatus asnop_check(asnd_object_kind kind, const void *object, const char *w
 
 enum { RANGES = 8 };
 
+/* A thread's own: free slots by kind, and ranges around addresses that it asked about. */
 typedef struct {
     asnd_slot_cache objects[ASN_OBJECT_KINDS];
     asnd_slot_cache executors;
@@ -47,6 +52,7 @@ static _Thread_local thread_slots *mine __attribute__((tls_model("initial-exec")
 static pthread_key_t thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* When a thread ends: everything back to the arenas. */
 static void flush(void *slots) {
     thread_slots *t = slots;
     for (int kind = 0; kind < ASN_OBJECT_KINDS; kind++)
@@ -56,6 +62,7 @@ static void flush(void *slots) {
     asn_free(t);
 }
 
+/* Around fork, so that the child finds no lock taken by a thread that it has not. */
 static void lock_all(void) {
     for (int kind = 0; kind < ASN_OBJECT_KINDS; kind++)
         asn_arena_lock(&asnop_arenas[kind]);
@@ -90,6 +97,7 @@ static __attribute__((noinline, cold)) thread_slots *slots_new(void) {
     return mine = t;
 }
 
+/* The calling thread's; NULL: no memory for any. */
 static inline thread_slots *slots(void) {
     thread_slots *t = mine;
     return __builtin_expect(t != NULL, 1) ? t : slots_new();
@@ -128,6 +136,8 @@ void asnop_executor_give(void *executor) {
 asnd_range asnop_range_of(const void *p, uint64_t changes) {
     uintptr_t at = (uintptr_t)p;
     thread_slots *t = slots();
+    /* One place for each address, by a hash: a collision costs a question to the
+     * runtime. */
     asnd_range fresh = {0}, *r = t ? &t->ranges[(at >> 6 ^ at >> 12) % RANGES] : &fresh;
     if (t != NULL && r->changes == changes && at - r->begin < r->end - r->begin)
         return *r;

@@ -73,6 +73,7 @@ struct aclScalarList {
     asnd_array array;
 };
 
+/* Kinds of objects, each with an arena; the order is that of asnop_arenas. */
 typedef enum {
     ASN_OBJECT_TENSOR,
     ASN_OBJECT_SCALAR,

@@ -12,6 +12,8 @@
 
 #include "base/alloc.h"
 
+/* 0 when `count` extents are not negative and, unless one is 0, have a product that fits
+ * int64. */
 static aclnnStatus dims_check(const char *where, const char *name, const int64_t *dims,
                               uint64_t count) {
     if (count > ASN_TENSOR_MAX_DIMS)
@@ -52,6 +54,7 @@ static bool dims_place(aclTensor *t, uint64_t ndim, uint64_t storage_ndim) {
     return true;
 }
 
+/* Strides given, or those of a row-major tensor; an extent of 0 counts as 1. */
 static void strides_set(aclTensor *t, const int64_t *strides) {
     int64_t next = 1;
     for (uint32_t i = t->ndim; i-- > 0;) {
@@ -60,6 +63,8 @@ static void strides_set(aclTensor *t, const int64_t *strides) {
     }
 }
 
+/* Everything is checked before the tensor changes, so that aclInitTensor fails without a
+ * trace. */
 static aclnnStatus tensor_fill(const char *where, aclTensor *t, const int64_t *viewDims,
                                uint64_t viewDimsNum, aclDataType dataType,
                                const int64_t *stride, int64_t offset, aclFormat format,
@@ -165,6 +170,8 @@ ASN_API aclnnStatus aclInitTensor(aclTensor *tensor, const int64_t *viewDims,
 
 /* ---- getters and setters */
 
+/* Returns from a getter unless the tensor is alive and there is a place for the
+ * answer. */
 #define CHECK_GET(function, tensor, out)                                                 \
     do {                                                                                 \
         aclnnStatus get_ = asnop_check(ASN_OBJECT_TENSOR, tensor, function, "tensor");   \

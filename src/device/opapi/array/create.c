@@ -4,6 +4,12 @@
  * tensor given, exactly for integers (128 bits hold the difference of any two of 64) and
  * as a double where a float takes part. The elements are the array library's kernels
  * (cpu/index/creation.h).
+ *
+ * Every planner checks numbers and shapes in phase 1, so that a body cannot fail but for
+ * memory. Nothing is drawn from a tensor: the arguments are scalars, and one plan struct
+ * holds what each of the operators needs.
+ *
+ * Arange and Range differ in their end alone, as torch.arange and torch.range do.
  */
 #include <math.h>
 
@@ -11,15 +17,16 @@
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/core/plan.h"
 
+/* What a body needs; `first` and `delta` are elements of the output's dtype. */
 typedef struct {
     asnd_plan_head head;
     int out;
-    bool line; /* linspace */
-    double start, stop;
-    _Alignas(16) uint8_t first[16], delta[16];
+    bool line;                                 /* linspace */
+    double start, stop;                        /* linspace */
+    _Alignas(16) uint8_t first[16], delta[16]; /* arange */
 } create_plan;
 
-/* Eye is the one with two dimensions. */
+/* The body of all. Eye is the one with two dimensions. */
 static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const create_plan *p = plan;
@@ -28,7 +35,10 @@ static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
 }
 
-/* ceil((end - start) / step), or floor + 1 with the end: exact for integers. */
+/* ceil((end - start) / step), or floor + 1 with the end (`closed`). v: the three scalars
+ * as doubles; v[2], the step, is not 0. Scalars that are all integers are counted in 128
+ * bits, exactly; a length that no array can have becomes 0, which no output but an empty
+ * one matches. */
 static int64_t range_length(const asnd_call *c, const double *v, bool closed) {
     bool whole = true;
     __int128 n[3];
@@ -44,11 +54,14 @@ static int64_t range_length(const asnd_call *c, const double *v, bool closed) {
         double length = closed ? floor(steps) + 1 : ceil(steps);
         return length > 0 && length < 0x1p62 ? (int64_t)length : 0;
     }
+    /* Both signs of the step are one case: span and step are turned so that step > 0. */
     __int128 span = n[2] > 0 ? n[1] - n[0] : n[0] - n[1], step = n[2] > 0 ? n[2] : -n[2];
     if (span < 0 || (span == 0 && !closed)) return 0;
     return (int64_t)(closed ? span / step + 1 : (span + step - 1) / step);
 }
 
+/* A plan that writes parameter `out`, at `ns` nanoseconds an element; NULL with the error
+ * set. */
 static create_plan *plan_create(asnd_call *c, int out, double ns) {
     create_plan *p = asn_call_plan(c, create_body, sizeof *p,
                                    50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
@@ -72,13 +85,15 @@ asn_status asn_planner_arange(asnd_call *c) {
     int64_t n = range_length(c, v, c->op->arg != 0);
     ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
     if (n == 0) return ASN_OK;
+    /* The kernel computes first + i * delta in the output's dtype. */
     create_plan *p = plan_create(c, 3, 0.3);
     if (p == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(asn_call_element(c, 0, out->dtype, p->first));
     return asn_call_element(c, 2, out->dtype, p->delta);
 }
 
-/* Linspace(start, end, steps, out) */
+/* Linspace(start, end, steps, out). The kernel computes in double, the end included; one
+ * step gives the start alone. */
 asn_status asn_planner_linspace(asnd_call *c) {
     double v[2] = {0, 0};
     int64_t steps = asn_call_int(c, 2);
@@ -97,7 +112,7 @@ asn_status asn_planner_linspace(asnd_call *c) {
     return ASN_OK;
 }
 
-/* Eye(n, m, out) */
+/* Eye(n, m, out): ones where row and column agree, zeros elsewhere. */
 asn_status asn_planner_eye(asnd_call *c) {
     int64_t shape[2] = {asn_call_int(c, 0), asn_call_int(c, 1)};
     if (shape[0] < 0 || shape[1] < 0)

@@ -3,6 +3,11 @@
  *
  * Half precision is computed in float32. A singular matrix has no inverse: the task
  * fails.
+ *
+ * The kernels (cpu/linalg) take a stack of matrices and give all outputs at once. They
+ * work in float32, float64 and their complex dtypes, so that the outputs are temporaries,
+ * which asn_move converts. Slogdet's logarithm is real where the matrices are complex;
+ * Logdet's is complex.
  */
 #include <string.h>
 
@@ -11,17 +16,20 @@
 
 typedef struct {
     asnd_plan_head head;
-    asnd_linalg_op op;
-    asn_dtype dtype; /* computed in */
-    int num_operands, operands[3];
-    bool logdet;
+    asnd_linalg_op op;             /* which kernel */
+    asn_dtype dtype;               /* computed in */
+    int num_operands, operands[3]; /* self, then the outputs */
+    bool logdet;                   /* out = log(sign) + log|det| */
 } decompose_plan;
 
+/* The dtype of absolute values of t; t itself where it is real. */
 static asn_dtype real_of(asn_dtype t) {
     return t == ASN_C64 ? ASN_F32 : t == ASN_C128 ? ASN_F64 : t;
 }
 
-/* log(sign) joins the logarithm: NaN where a real determinant is negative. */
+/* out = log(sign) + size, in one program. The sign of a real matrix is -1, 0 or 1, so
+ * that a negative determinant gives NaN; that of a complex one is a phase, whose
+ * logarithm is imaginary. */
 static asn_status join_log(const asnd_nd *out, const asnd_nd *sign, const asnd_nd *size) {
     asnd_prog prog;
     asn_prog_begin(&prog, out->ndim, out->shape, 0);
@@ -39,8 +47,10 @@ static asn_status decompose_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_nd nd[3];
     int64_t failed;
     const asnd_nd *in = asn_exec_nd(e, p->operands[0]);
+    /* Logdet has the two results of Slogdet, though one output. */
     int batch = in->ndim - 2, count = p->logdet ? 3 : p->num_operands;
     ASN_TRY(asn_tmp_as(tmp, in, p->dtype, &views[0]));
+    /* Both temporaries of Logdet have the output's shape, self's batch. */
     for (int i = 1; i < count; i++) {
         const asnd_nd *out = asn_exec_nd(e, p->operands[p->logdet ? 1 : i]);
         bool real = p->op == ASN_LINALG_SLOGDET && i == 2;
@@ -50,6 +60,7 @@ static asn_status decompose_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     for (int i = 0; i < count; i++)
         nd[i] = views[i].nd;
     ASN_TRY(asn_cpu_linalg(p->op, NULL, batch, count, nd, &failed));
+    /* Only Inverse reports matrices: a determinant of 0 is a result. */
     if (failed)
         return asn_error_set(ASN_ERR_VALUE, "%lld of the matrices are singular",
                              (long long)failed);
@@ -74,7 +85,8 @@ static asn_status check_shape(const asnd_call *c, int i, const asnd_nd *self,
     return asn_call_same_shape(c, i, ndim, shape);
 }
 
-/* Qr's `some`: Q has as many columns as the shorter side. */
+/* Checks the shape of every output against self's. Qr's `some`: Q has as many columns as
+ * the shorter side. */
 static asn_status check_outputs(const asnd_call *c, asnd_linalg_op op,
                                 const asnd_nd *self) {
     int64_t m = self->shape[self->ndim - 2], n = self->shape[self->ndim - 1];
@@ -92,6 +104,8 @@ static asn_status check_outputs(const asnd_call *c, asnd_linalg_op op,
     return ASN_OK;
 }
 
+/* Plans any of the four: arg is the kernel, and the parameters from the first output on
+ * are outputs. */
 asn_status asn_planner_decompose(asnd_call *c) {
     asnd_linalg_op op = (asnd_linalg_op)c->op->arg;
     const asnd_nd *self = asn_call_nd(c, 0);
@@ -107,8 +121,12 @@ asn_status asn_planner_decompose(asnd_call *c) {
         ASN_TRY(op == ASN_LINALG_SLOGDET && i == 2
                     ? asn_call_convertible(c, real_of(self->dtype), i)
                     : asn_call_same_dtype(c, i, 0));
+    /* Qr of (m, 0) matrices with `some` off has a Q of m * m elements, and the
+     * determinant of a 0 x 0 matrix is 1: an empty input alone does not mean that nothing
+     * is to be done. */
     if (asn_nd_size(self) == 0 && asn_call_operand(c, first)->is_empty) return ASN_OK;
     double n = (double)self->shape[self->ndim - 1];
+    /* About n operations for each of the elements. */
     decompose_plan *p =
         asn_call_plan(c, decompose_body, sizeof *p, (double)asn_nd_size(self) * (n + 10));
     if (p == NULL) return ASN_ERR_MEMORY;

@@ -6,6 +6,12 @@
  *
  * Labels are numbered with the output's first, so the summed dimensions are the last
  * ones; each operand is a view of that space with strides of 0 where it lacks a label.
+ *
+ * The general way of an einsum contracts operands two by two and finds an order for that;
+ * one pass over all labels costs the product of all extents, however many operands there
+ * are. It is simple; what should be fast is one of the matrix products (matmul.c).
+ *
+ * Limits: 8 operands, 32 labels together, and no implicit output (`->` must be there).
  */
 #include <ctype.h>
 #include <string.h>
@@ -17,13 +23,16 @@ enum { LABELS = 32, TENSORS = 8 };
 
 typedef struct {
     asnd_plan_head head;
+    /* Operands (`first` is the list's first member); how many labels there are, and how
+     * many the output has. */
     int first, count, out, num_labels, num_kept;
     asn_dtype loop;
     int64_t extent[LABELS];                     /* the output's labels come first */
     int8_t label[TENSORS + 1][ASN_ND_MAX_DIMS]; /* of each dimension */
 } einsum_plan;
 
-/* An extent of 0 leaves the sums at 0. */
+/* Multiplies and sums in one program over num_labels dimensions, then converts to the
+ * output. An extent of 0 leaves the sums at 0. */
 static asn_status einsum_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const einsum_plan *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->out);
@@ -32,6 +41,8 @@ static asn_status einsum_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     uint64_t mask = 0;
     asnd_prog prog;
     ASN_TRY(asn_tmp_view(tmp, p->loop, p->num_kept, p->extent, &out));
+    /* The result is seen with the summed dimensions kept, one long, as programs want
+     * it. */
     for (int l = p->num_kept; l < p->num_labels; l++) {
         mask |= UINT64_C(1) << l;
         asn_view_insert(&out, l, 1, 0);
@@ -45,6 +56,8 @@ static asn_status einsum_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     for (int i = 0; i < p->count; i++) {
         const asnd_nd *a = asn_exec_nd(e, p->first + i);
         memset(strides, 0, sizeof strides);
+        /* A repeated label adds up its strides, which makes the diagonal; an extent of 1
+         * broadcasts by a stride of 0. */
         for (int d = 0; d < a->ndim; d++)
             if (a->shape[d] != 1) strides[p->label[i][d]] += a->strides[d];
         asn_view_plain(&v[i], a->dtype, p->num_labels, p->extent, a->data);
@@ -62,9 +75,10 @@ static asn_status einsum_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(to, &result.nd);
 }
 
-/* Reads the labels of one operand; *at moves behind them. The dimensions of an ellipsis
- * are labelled 1, 2, ... from the last one on, so that those of operands meet as in
- * broadcasting. */
+/* Reads the labels of one operand of `ndim` dimensions into labels[ndim]; *at moves
+ * behind them, to a comma, `->` or the end. The dimensions of an ellipsis are labelled 1,
+ * 2, ... from the last one on, so that those of operands meet as in broadcasting; letters
+ * are above those numbers. */
 static asn_status read_labels(const asnd_call *c, const char **at, int ndim,
                               char *labels) {
     int n = 0, dots = -1; /* letters, and how many of them stand before the ellipsis */
@@ -76,11 +90,13 @@ static asn_status read_labels(const asnd_call *c, const char **at, int ndim,
         } else if (isalpha((unsigned char)**at) && n < ndim) {
             labels[n++] = **at;
         } else {
+            /* Neither a letter nor room for one: the count is made wrong. */
             n = ndim + 1;
             break;
         }
     }
     if (n == ndim) return ASN_OK;
+    /* Dimensions that the ellipsis stands for: at least one here. */
     int rest = ndim - n;
     if (dots >= 0 && rest > 0) {
         memmove(labels + dots + rest, labels + dots, (size_t)(n - dots));
@@ -95,7 +111,8 @@ static asn_status read_labels(const asnd_call *c, const char **at, int ndim,
                          c->op->name, ndim);
 }
 
-/* The label's number, a new one where it has none; -1 when there is no room. */
+/* The label's number, a new one where it has none; -1 when there is no room.
+ * letters[*count] holds the labels in the order of their numbers. */
 static int8_t number_of(char letter, char *letters, int *count) {
     for (int k = 0; k < *count; k++)
         if (letters[k] == letter) return (int8_t)k;
@@ -105,7 +122,8 @@ static int8_t number_of(char letter, char *letters, int *count) {
 }
 
 /* Text, then numbers, then extents; an extent of 1 broadcasts. The output is read first,
- * so that its labels get the first numbers. */
+ * so that its labels get the first numbers. nd: the operands, the output behind them.
+ * Fills label, extent, num_labels and num_kept of the plan, which must be 0. */
 static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_nd **nd) {
     char text[TENSORS + 1][ASN_ND_MAX_DIMS], letters[LABELS];
     const char *at = c->args[1].p;
@@ -114,6 +132,7 @@ static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_n
         ASN_TRY(read_labels(c, &at, nd[i]->ndim, text[i]));
         if (i + 1 < p->count) at = *at == ',' ? at + 1 : none;
     }
+    /* What is not an arrow becomes text that read_labels refuses. */
     at = at[0] == '-' && at[1] == '>' ? at + 2 : "?";
     ASN_TRY(read_labels(c, &at, nd[p->count]->ndim, text[p->count]));
     bool fits = *at == 0;
@@ -122,9 +141,11 @@ static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_n
         for (int d = 0; d < nd[i]->ndim && fits; d++) {
             int before = p->num_labels,
                 k = number_of(text[i][d], letters, &p->num_labels);
+            /* The output names no label twice: each of its letters is new. */
             fits = k >= 0 && (step > 0 || k == before);
             if (!fits) break;
             p->label[i][d] = (int8_t)k;
+            /* The output's extents follow from the operands'; they are compared below. */
             if (k == before) p->extent[k] = 1;
             if (step > 0 && nd[i]->shape[d] != 1) {
                 fits = p->extent[k] == 1 || p->extent[k] == nd[i]->shape[d];
@@ -133,6 +154,7 @@ static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_n
         }
         if (step == 0) p->num_kept = p->num_labels;
     }
+    /* Every label of the output stands in an operand, with its extent. */
     for (int d = 0; d < nd[p->count]->ndim && fits; d++) {
         bool known = false;
         for (int i = 0; i < p->count; i++)
@@ -146,6 +168,8 @@ static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_n
                          c->op->name, (const char *)c->args[1].p);
 }
 
+/* Einsum(tensors, equation, output). The equation is read in phase 1, since its text is
+ * the program's and may be gone when the body runs. */
 asn_status asn_planner_einsum(asnd_call *c) {
     const asnd_array *list = asn_call_array(c, 0);
     const asnd_nd *nd[TENSORS + 1], *out = asn_call_nd(c, 2);
@@ -158,6 +182,7 @@ asn_status asn_planner_einsum(asnd_call *c) {
     p->first = c->first[0];
     p->count = (int)list->size;
     p->out = c->first[2];
+    /* The dtype is the promotion of all operands, one after the other. */
     for (int i = 0; i < p->count; i++) {
         const asnd_operand *o = &c->e->operands[p->first + i];
         if (o->is_absent)
@@ -173,6 +198,7 @@ asn_status asn_planner_einsum(asnd_call *c) {
     ASN_TRY(asn_call_convertible(c, p->loop, 2));
     ASN_TRY(read_equation(c, p, nd));
     if (asn_is_half(p->loop)) p->loop = ASN_F32;
+    /* One nanosecond for each point of the space. */
     double work = 1;
     for (int l = 0; l < p->num_labels; l++)
         work *= (double)p->extent[l];

@@ -5,6 +5,10 @@
  * cpu/index.h take. Index tensors of any integer dtype are converted to int64; a bool
  * index stands for the positions where it holds. An index out of range is an error of the
  * task, at the next synchronisation: it depends on data.
+ *
+ * NumPy's rules for the result's shape are kept: the indices broadcast to one shape,
+ * whose dimensions stand where the indexed dimensions stood if those are neighbours, and
+ * in front of all others if not. torch places them alike.
  */
 #include <string.h>
 
@@ -12,8 +16,10 @@
 #include "device/cpu/fused/reduce.h"
 #include "device/opapi/core/plan.h"
 
+/* As many as a tensor can have dimensions. */
 enum { MAX_INDICES = 64 };
 
+/* Estimated nanoseconds of gathering the elements of `a`. */
 static double work_of(const asnd_nd *a) {
     return 200 + 2 * (double)asn_nd_size(a);
 }
@@ -23,18 +29,18 @@ static double work_of(const asnd_nd *a) {
 
 typedef struct {
     asnd_plan_head head;
-    int self, first, count, other;
-    bool put;
-    asn_op accumulate;
+    int self, first, count, other; /* operands: self, the list, out or values */
+    bool put;                      /* IndexPutImpl */
+    asn_op accumulate;             /* ASN_OP_NONE: values replace */
 } index_plan;
 
 /* The index arrays of a call, one per indexed dimension of self. */
 typedef struct {
     int count, ndim; /* ndim: of their common shape */
     int64_t shape[ASN_ND_MAX_DIMS];
-    int dims[MAX_INDICES];
-    asnd_view *views; /* per index: int64, broadcast to `shape` */
-    const asnd_nd *list[MAX_INDICES];
+    int dims[MAX_INDICES]; /* which dimension of self each indexes, ascending */
+    asnd_view *views;      /* per index: int64, broadcast to `shape` */
+    const asnd_nd *list[MAX_INDICES]; /* of the views, as the kernels take them */
 } index_set;
 
 /* A member that stands for a whole dimension: NULL, or an undefined (empty 1-d) tensor.
@@ -43,11 +49,13 @@ static bool is_slice(const asnd_operand *o) {
     return o->is_absent || (o->nd.ndim == 1 && o->nd.shape[0] == 0 && o->addr == NULL);
 }
 
-/* The indices' common shape grows by `a`, from the right. */
+/* The indices' common shape grows by `a`, from the right: NumPy's broadcasting, one
+ * operand at a time. An index error where an extent is neither 1 nor the same. */
 static asn_status join_shape(index_set *set, const asnd_nd *a) {
     while (set->ndim < a->ndim) {
         memmove(set->shape + 1, set->shape, (size_t)set->ndim * sizeof *set->shape);
         set->shape[0] = 1;
+        /* Cannot pass the limit: `a` has at most that many dimensions. */
         set->ndim++;
     }
     for (int d = 0; d < a->ndim; d++) {
@@ -60,7 +68,9 @@ static asn_status join_shape(index_set *set, const asnd_nd *a) {
     return ASN_OK;
 }
 
-/* A mask's positions, one int64 row per dimension of it. */
+/* A mask's positions, one int64 row per dimension of it: NumPy takes x[mask] as
+ * x[mask.nonzero()]. The mask covers dimensions dim, dim + 1, ... of self, whose extents
+ * it must have. */
 static asn_status add_mask(asnd_tmp *tmp, index_set *set, const asnd_nd *mask,
                            const asnd_nd *self, int dim) {
     int64_t n, got;
@@ -86,8 +96,9 @@ static asn_status add_mask(asnd_tmp *tmp, index_set *set, const asnd_nd *mask,
     return ASN_OK;
 }
 
-/* Indices as views of int64, all broadcast to one shape; a mask counts as many as it has
- * dimensions. */
+/* Fills the set: indices as views of int64, all broadcast to one shape; a mask counts as
+ * many as it has dimensions. The views are temporaries, or the program's int64 tensors
+ * themselves. */
 static asn_status collect(aclOpExecutor *e, const index_plan *p, asnd_tmp *tmp,
                           index_set *set) {
     const asnd_nd *self = asn_exec_nd(e, p->self);
@@ -108,6 +119,7 @@ static asn_status collect(aclOpExecutor *e, const index_plan *p, asnd_tmp *tmp,
             set->dims[set->count++] = dim++;
         }
     }
+    /* Not before all are known: the common shape is final here. */
     for (int k = 0; k < set->count; k++) {
         asn_view_broadcast(&set->views[k], set->ndim, set->shape);
         set->list[k] = &set->views[k].nd;
@@ -115,9 +127,9 @@ static asn_status collect(aclOpExecutor *e, const index_plan *p, asnd_tmp *tmp,
     return ASN_OK;
 }
 
-/* self with the indexed dimensions first, and the shape of self[indices] and where the
- * indices' dimensions stand in it: at the first indexed one if they are neighbours, else
- * in front. */
+/* Permutes self so that the indexed dimensions come first, and gives the shape of
+ * self[indices]. Returns where the indices' dimensions stand in it: at the first indexed
+ * one if they are neighbours, else in front. */
 static int arrange(const index_set *set, asnd_view *self, int64_t *shape, int *ndim) {
     int order[ASN_ND_MAX_DIMS], rest[ASN_ND_MAX_DIMS], n = 0;
     bool adjacent = true;
@@ -132,6 +144,8 @@ static int arrange(const index_set *set, asnd_view *self, int64_t *shape, int *n
         }
     }
     *ndim = 0;
+    /* rest: the dimensions that are not indexed, in their order; the indices' shape goes
+     * in before the one at `place`. */
     for (int i = 0; i <= n; i++) {
         for (int j = 0; i == place && j < set->ndim; j++)
             shape[(*ndim)++] = set->shape[j];
@@ -142,8 +156,9 @@ static int arrange(const index_set *set, asnd_view *self, int64_t *shape, int *n
     return place;
 }
 
-/* What the indices give is known here only, since masks are data; so the output's shape
- * is checked here too. */
+/* The body of both. What the indices give is known here only, since masks are data; so
+ * the output's shape is checked here too. Index has an output of exactly that shape;
+ * IndexPutImpl has values that broadcast to it. */
 static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const index_plan *p = plan;
     index_set set;
@@ -167,6 +182,7 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                              asn_shape_text(got, given->ndim, given->shape),
                              asn_shape_text(text, ndim, shape));
     }
+    /* Nothing is named: the indices are not looked at. */
     if (asn_nd_size(&want) == 0) return ASN_OK;
     if (p->put) {
         ASN_TRY(asn_tmp_as(tmp, given, self.nd.dtype, &other));
@@ -174,6 +190,7 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     } else {
         asn_view_set(&other, given);
     }
+    /* The kernels want the indices' dimensions in front on both sides. */
     asn_view_to_front(&other, place, set.ndim);
     if (p->put)
         return asn_cpu_index_put(&self.nd, set.count, set.list, &other.nd, p->accumulate,
@@ -181,7 +198,8 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_index_get(&self.nd, set.count, set.list, &other.nd);
 }
 
-/* Dtypes, and that no more dimensions are indexed than there are. */
+/* Index, or IndexPutImpl where arg is not 0. Checks dtypes, and that no more dimensions
+ * are indexed than there are. Whether an index is in range is seen by the body. */
 asn_status asn_planner_index(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 2);
     const asnd_array *list = asn_call_array(c, 1);

@@ -4,6 +4,11 @@
  * One plan serves all; `kind` says which kernel of cpu/index.h runs on which views. An
  * index out of range is an error of the task, at the next synchronisation: it depends on
  * data.
+ *
+ * Take and Put count elements flat, in row-major order; the others index one dimension,
+ * or the first ones (the ND forms). Operators that write take self and an output: self is
+ * copied to the output first, then positions in it are written, in the order of the
+ * indices. Where two indices are equal and nothing accumulates, the last one stays.
  */
 #include <string.h>
 
@@ -11,8 +16,10 @@
 #include "device/opapi/core/plan.h"
 #include "device/opapi/core/program.h"
 
+/* The most numbers that a row of an ND form's indices has. */
 enum { MAX_INDICES = 64 };
 
+/* Estimated nanoseconds of moving the elements of `a`. */
 static double work_of(const asnd_nd *a) {
     return 200 + 2 * (double)asn_nd_size(a);
 }
@@ -33,14 +40,15 @@ typedef struct {
     index_kind kind;
     int self, index, source, out; /* source: operand, or -1: `element` */
     int axis;
-    asn_op accumulate;
-    bool scaled;
+    asn_op accumulate;  /* ASN_OP_NONE: values replace */
+    bool scaled;        /* the source is multiplied by alpha */
     int64_t num_listed; /* index is an aclIntArray, copied here */
-    int64_t *listed;
+    int64_t *listed;    /* in the executor's memory */
     _Alignas(16) uint8_t element[16], alpha[16];
 } axis_plan;
 
-/* The source in the output's dtype, times alpha. */
+/* The source in the output's dtype, times alpha; a scalar source is a 0-d view over a
+ * copy of `element`. */
 static asn_status source_view(aclOpExecutor *e, const axis_plan *p, asnd_tmp *tmp,
                               asn_dtype dtype, asnd_view *out) {
     if (p->source < 0) {
@@ -70,7 +78,8 @@ static asn_status index_view(aclOpExecutor *e, const axis_plan *p, asnd_tmp *tmp
     return ASN_OK;
 }
 
-/* A 1-d view of all elements, contiguous: through a temporary if need be. */
+/* A 1-d view of all elements in row-major order: of `a` itself where it is contiguous,
+ * else of a copy. */
 static asn_status flat_view(const asnd_nd *a, asnd_tmp *tmp, asnd_view *flat) {
     int64_t n = asn_nd_size(a);
     char *data = a->data;
@@ -84,7 +93,8 @@ static asn_status flat_view(const asnd_nd *a, asnd_tmp *tmp, asnd_view *flat) {
     return ASN_OK;
 }
 
-/* A tensor with gaps is written through a copy of all of it. */
+/* out.flat[index] = source. A tensor with gaps is written through a copy of all of it,
+ * which then goes back. */
 static asn_status put_flat(const asnd_nd *out, const asnd_view *index, asnd_view *source,
                            asn_op accumulate, asnd_tmp *tmp) {
     asnd_view flat, flat_index, flat_source;
@@ -99,7 +109,8 @@ static asn_status put_flat(const asnd_nd *out, const asnd_view *index, asnd_view
     return asn_move(out, &back.nd);
 }
 
-/* self indexed by the vectors along index's last dimension. */
+/* The columns of `index`, (..., count), as `count` views of shape (...): row i of them
+ * names one element or slice. views and list have room for MAX_INDICES. */
 static asn_status nd_views(const asnd_nd *index, asnd_view *views, const asnd_nd **list,
                            int *count) {
     int last = index->ndim - 1;
@@ -113,8 +124,8 @@ static asn_status nd_views(const asnd_nd *index, asnd_view *views, const asnd_nd
     return ASN_OK;
 }
 
-/* The output holds self already. A scalar source is stretched over what the indices name.
- */
+/* Writes the source at the positions named. The output holds self already. A scalar
+ * source is stretched over what the indices name. */
 static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
                              const asnd_view *index, asnd_view *source, asnd_tmp *tmp) {
     asnd_view self;
@@ -125,6 +136,7 @@ static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
         if (source->nd.ndim == 0) {
             asn_view_broadcast(source, index->nd.ndim, index->shape);
         } else {
+            /* CANN: src may be larger than index; what is beyond it is not read. */
             for (int d = 0; d < index->nd.ndim; d++)
                 source->shape[d] = index->shape[d];
         }
@@ -137,6 +149,7 @@ static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
         ASN_TRY(nd_views(&index->nd, views, list, &count));
         return asn_cpu_index_put(&self.nd, count, list, &source->nd, p->accumulate, NULL);
     }
+    /* PUT_AXIS: both sides with the indexed axis in front. */
     asn_view_to_front(&self, p->axis, 1);
     if (source->nd.ndim == 0) {
         int64_t shape[ASN_ND_MAX_DIMS];
@@ -149,7 +162,8 @@ static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
     return asn_cpu_index_put(&self.nd, 1, list, &source->nd, p->accumulate, NULL);
 }
 
-/* Reads go straight to the kernel; writes copy self first, unless it is the output. */
+/* The body of all. Reads go straight to the kernel; writes copy self first, unless it is
+ * the output. */
 static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const axis_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out), *self = asn_exec_nd(e, p->self);
@@ -177,11 +191,13 @@ static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return axis_write(p, out, &index, &source, tmp);
 }
 
-/* index, source, out: parameters; -1: none. */
+/* A plan with its operands; index, source, out: parameters; -1: none. NULL with the error
+ * set. */
 static axis_plan *plan_axis(asnd_call *c, index_kind kind, int index, int source,
                             int out) {
     int larger = source >= 0 && c->first[source] >= 0 ? source : out;
     double work = work_of(asn_call_nd(c, larger));
+    /* These copy all of self to the output as well. */
     if (kind >= SCATTER || kind == PUT_FLAT)
         work += 0.5 * (double)asn_nd_size(asn_call_nd(c, out));
     axis_plan *p = asn_call_plan(c, axis_body, sizeof *p, work);
@@ -197,7 +213,8 @@ static axis_plan *plan_axis(asnd_call *c, index_kind kind, int index, int source
 }
 
 /* IndexSelect(self, dim, index, out), GatherV2 likewise; Embedding(weight, indices, out)
- * and Take(self, index, out), arg 1: flat. */
+ * and Take(self, index, out), arg 1: flat. The index's dimensions replace the indexed
+ * one. */
 asn_status asn_planner_take(asnd_call *c) {
     bool has_dim = c->op->num_params == 4, flat = c->op->arg == 1;
     int index_at = has_dim ? 2 : 1, out_at = index_at + 1, axis = 0, ndim = 0;
@@ -225,7 +242,8 @@ asn_status asn_planner_take(asnd_call *c) {
     return ASN_OK;
 }
 
-/* index has self's dimensions, and is no longer than it off the axis. */
+/* index has self's dimensions, and is no longer than it off the axis (CANN and
+ * torch.gather). *axis: the parameter dim_at, in [0, ndim). */
 static asn_status along_axis(const asnd_call *c, int dim_at, int index_at, int *axis) {
     const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
     ASN_TRY(asn_index_dtype(c, index_at, index));
@@ -241,7 +259,7 @@ static asn_status along_axis(const asnd_call *c, int dim_at, int index_at, int *
                          asn_shape_text(have, self->ndim, self->shape));
 }
 
-/* Gather(self, dim, index, out) */
+/* Gather(self, dim, index, out): out has index's shape. */
 asn_status asn_planner_gather(asnd_call *c) {
     int axis = 0;
     const asnd_nd *index = asn_call_nd(c, 2);
@@ -283,7 +301,8 @@ asn_status asn_planner_scatter(asnd_call *c) {
     return src ? ASN_OK : asn_call_element(c, 3, self->dtype, p->element);
 }
 
-/* index: one axis, or one element; source: self with as many slices as indices. */
+/* Shapes of IndexAdd and IndexCopy. index: one axis, or one element; source: self with as
+ * many slices as indices along the axis. */
 static asn_status put_axis_shapes(const asnd_call *c, int index_at, int source_at,
                                   int axis) {
     const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
@@ -304,6 +323,7 @@ asn_status asn_planner_index_axis(asnd_call *c) {
     int axis = 0, out = c->op->num_params - 1;
     bool copy = c->op->arg == 1;
     const asnd_nd *self = asn_call_nd(c, 0);
+    /* In place: the last parameter is not an output. */
     if (c->op->params[out].kind == ASN_IN) out = 0;
     ASN_TRY(asn_index_dtype(c, 2, asn_call_nd(c, 2)));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
@@ -317,13 +337,15 @@ asn_status asn_planner_index_axis(asnd_call *c) {
     p->accumulate = copy ? ASN_OP_NONE : ASN_OP_ADD;
     if (!copy) {
         ASN_TRY(asn_call_element(c, 4, self->dtype, p->alpha));
+        /* A complex alpha may be 1 in its real part alone. */
         p->scaled = asn_value_to_double(self->dtype, p->alpha) != 1 ||
                     asn_is_complex(self->dtype);
     }
     return ASN_OK;
 }
 
-/* IndexFillTensor(self, dim, index, value, out): index is an aclIntArray. */
+/* IndexFillTensor(self, dim, index, value, out): index is an aclIntArray, which is copied
+ * into the plan, since it may be destroyed before the body runs. */
 asn_status asn_planner_index_fill(asnd_call *c) {
     int axis = 0, out = asn_call_out(c);
     const asnd_nd *self = asn_call_nd(c, 0);
@@ -342,7 +364,7 @@ asn_status asn_planner_index_fill(asnd_call *c) {
     return asn_call_element(c, 3, self->dtype, p->element);
 }
 
-/* InplacePut(selfRef, index, source, accumulate): flat. */
+/* InplacePut(selfRef, index, source, accumulate): flat; one value for each index. */
 asn_status asn_planner_put(asnd_call *c) {
     const asnd_nd *index = asn_call_nd(c, 1), *source = asn_call_nd(c, 2);
     ASN_TRY(asn_index_dtype(c, 1, index));
@@ -358,7 +380,9 @@ asn_status asn_planner_put(asnd_call *c) {
 }
 
 /* GatherNd(self, indices, negativeIndexSupport, out), arg 0; ScatterNd(data, indices,
- * updates, out) and ScatterNdUpdate(varRef, indices, updates), arg 1. */
+ * updates, out) and ScatterNdUpdate(varRef, indices, updates), arg 1. indices is (...,
+ * depth): each row names a slice of self by its first `depth` dimensions. The result, or
+ * the updates, have the shape indices.shape[:-1] + self.shape[depth:]. */
 asn_status asn_planner_index_nd(asnd_call *c) {
     bool write = c->op->arg == 1;
     int out = asn_call_out(c), ndim = 0;

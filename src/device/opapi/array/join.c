@@ -2,12 +2,17 @@
  *
  * A body here is a list of moves between slices of two tensors, which asn_move makes
  * whatever their strides, dtypes or overlap; nothing is computed.
+ *
+ * In place of a kernel for each there is one loop over pieces for Cat, Stack and Split,
+ * since they are the same slices seen from either side. A move costs a call, so that many
+ * small pieces cost more than one kernel would; on the whole the bytes decide.
  */
 #include <string.h>
 
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/core/plan.h"
 
+/* Estimated nanoseconds of moving the elements of `a`. */
 static double work_of(const asnd_nd *a) {
     return 100 + 0.5 * (double)asn_nd_size(a);
 }
@@ -16,10 +21,13 @@ static double work_of(const asnd_nd *a) {
 
 typedef struct {
     asnd_plan_head head;
+    /* Operands: the whole, the first piece of the list; how many pieces. */
     int whole, first, count, axis;
     bool join, stack; /* join: pieces -> whole; stack: pieces lack the axis */
 } pieces_plan;
 
+/* Moves each piece to, or from, its slice of the whole. Pieces follow each other along
+ * the axis without gaps, which the planner has checked. */
 static asn_status pieces_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const pieces_plan *p = plan;
@@ -40,6 +48,7 @@ static asn_status pieces_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* whole, list: parameters. The shapes are checked already. */
 static asn_status plan_pieces(asnd_call *c, int whole, int list, int axis, bool join,
                               bool stack) {
     pieces_plan *p =
@@ -54,7 +63,8 @@ static asn_status plan_pieces(asnd_call *c, int whole, int list, int axis, bool 
     return ASN_OK;
 }
 
-/* Shapes are compared but for one axis (-1: for all). */
+/* Checks member k of a list: it is there, and has the shape but for one axis (-1: for
+ * all). */
 static asn_status piece_check(const asnd_call *c, int list, uint64_t k, int ndim,
                               const int64_t *shape, int but_axis) {
     const asnd_operand *o = &c->e->operands[c->first[list] + (int)k];
@@ -70,7 +80,8 @@ static asn_status piece_check(const asnd_call *c, int list, uint64_t k, int ndim
         asn_shape_text(want, ndim, shape));
 }
 
-/* Cat(tensors, dim, out); empty 1-d tensors among others are skipped. */
+/* Cat(tensors, dim, out); empty 1-d tensors among others are skipped, as torch.cat does
+ * for old programs. Dtypes convert to the output's. */
 asn_status asn_planner_cat(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     const asnd_array *list = asn_call_array(c, 0);
@@ -98,7 +109,7 @@ asn_status asn_planner_cat(asnd_call *c) {
     return plan_pieces(c, 2, 0, axis, true, false);
 }
 
-/* Stack(tensors, dim, out) */
+/* Stack(tensors, dim, out): dim counts the output's dimensions. */
 asn_status asn_planner_stack(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     const asnd_array *list = asn_call_array(c, 0);
@@ -123,7 +134,8 @@ asn_status asn_planner_stack(asnd_call *c) {
     return plan_pieces(c, 2, 0, axis, true, true);
 }
 
-/* SplitTensor(self, splitSections, dim, out), SplitWithSize(self, splitSize, dim, out) */
+/* SplitTensor(self, splitSections, dim, out), where the last piece may be shorter;
+ * SplitWithSize(self, splitSize, dim, out), where the sizes add up to the extent. */
 asn_status asn_planner_split(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     const asnd_array *list = asn_call_array(c, 3);
@@ -138,6 +150,7 @@ asn_status asn_planner_split(asnd_call *c) {
     for (uint64_t k = 0; k < list->size; k++) {
         const asnd_operand *o = &c->e->operands[c->first[3] + (int)k];
         ASN_TRY(piece_check(c, 3, k, self->ndim, self->shape, axis));
+        /* Sections are cut to what is left; members past the end are empty. */
         int64_t left = self->shape[axis] - total;
         int64_t want = sizes            ? ((int64_t *)sizes->data)[k]
                        : section < left ? section
@@ -166,7 +179,8 @@ typedef struct {
     int64_t before[ASN_ND_MAX_DIMS]; /* negative: cut */
 } pad_plan;
 
-/* Filled first, then the part that is kept moved in; a pad may cut everything. */
+/* Filled first, then the part that is kept moved in; a pad may cut everything. A negative
+ * number of elements before or after cuts as many, as in torch. */
 static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const pad_plan *p = plan;
@@ -175,6 +189,8 @@ static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_set(&dst, asn_exec_nd(e, p->out));
     ASN_TRY(asn_cpu_fill(&dst.nd, p->element));
     for (int d = 0; d < src.nd.ndim; d++) {
+        /* The kept part begins at `from` in the input and at `to` in the output; how long
+         * it is, the shorter of both says, which takes care of a cut behind. */
         int64_t b = p->before[d], from = b < 0 ? -b : 0, to = b < 0 ? 0 : b;
         int64_t n = src.shape[d] - from, room = dst.shape[d] - to;
         n = n < room ? n : room;
@@ -185,6 +201,8 @@ static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(&dst.nd, &src.nd);
 }
 
+/* Shape and value; `pad` may name fewer dimensions than there are, from the last one
+ * on. */
 asn_status asn_planner_pad(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
     const asnd_array *pad = asn_call_array(c, 1);
@@ -218,11 +236,12 @@ asn_status asn_planner_pad(asnd_call *c) {
 typedef struct {
     asnd_plan_head head;
     int in, out;
-    bool upper;
-    int64_t diagonal;
+    bool upper;       /* Triu */
+    int64_t diagonal; /* 0: the main one; above it positive */
 } triangle_plan;
 
-/* Copied, then cleared row by row: one fill for the stack of matrices and a row. */
+/* Copied, then cleared row by row: one fill for the stack of matrices and a row. Row i of
+ * Triu keeps the columns from i + diagonal on, of Tril those up to it. */
 static asn_status triangle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const triangle_plan *p = plan;
@@ -247,6 +266,7 @@ static asn_status triangle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* arg 1 is Triu. */
 asn_status asn_planner_triangle(asnd_call *c) {
     int out = asn_call_out(c);
     const asnd_nd *self = asn_call_nd(c, 0);
@@ -271,11 +291,12 @@ asn_status asn_planner_triangle(asnd_call *c) {
 typedef struct {
     asnd_plan_head head;
     int in, out;
-    int64_t k;
+    int64_t k; /* which diagonal; of FillDiagonal: wrap */
     _Alignas(16) uint8_t element[16];
 } diag_plan;
 
-/* The k-th diagonal of a 2-d view as a 1-d view. */
+/* The k-th diagonal of a 2-d view as a 1-d view, whose stride is the sum of both; empty
+ * where k is outside the matrix. */
 static void diagonal_of(asnd_view *v, int64_t k) {
     int64_t rows = v->shape[0], cols = v->shape[1];
     int64_t i = k < 0 ? -k : 0, j = k > 0 ? k : 0;
@@ -287,7 +308,8 @@ static void diagonal_of(asnd_view *v, int64_t k) {
     v->nd.ndim = 1;
 }
 
-/* Out of a matrix, or into one that is filled with zeros. */
+/* The body of Diag and DiagFlat: out of a matrix, or into one that is filled with
+ * zeros. */
 static asn_status diag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const diag_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
@@ -309,6 +331,8 @@ static asn_status diag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(&dst.nd, &flat.nd);
 }
 
+/* Diag takes the diagonal of a matrix, or makes a matrix of a vector; DiagFlat (arg 1)
+ * makes one of all elements in row-major order. */
 asn_status asn_planner_diag(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int64_t k = asn_call_int(c, 1), shape[2];
@@ -337,7 +361,9 @@ asn_status asn_planner_diag(asnd_call *c) {
     return ASN_OK;
 }
 
-/* FillDiagonal(selfRef, fillValue, wrap): of any dimension, all extents equal, or 2-d. */
+/* FillDiagonal(selfRef, fillValue, wrap): of any dimension, all extents equal, or 2-d. As
+ * numpy.fill_diagonal: with wrap the diagonal of a tall matrix begins again after each
+ * cols + 1 rows. */
 static asn_status fill_diagonal_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const diag_plan *p = plan;

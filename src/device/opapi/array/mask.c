@@ -3,6 +3,9 @@
  * The length of these results depends on data. The output must have room; its aclTensor
  * is given the length the result turned out to have, which a program reads with
  * aclGetViewShape after a synchronisation.
+ *
+ * Errors that depend on data (no room, counts of a wrong sum) are errors of the task,
+ * found before the output is written.
  */
 #include <string.h>
 
@@ -11,20 +14,25 @@
 #include "device/cpu/fused/reduce.h"
 #include "device/opapi/core/plan.h"
 
+/* One plan for all: each operator uses some of the fields. */
 typedef struct {
     asnd_plan_head head;
-    int self, mask, other, out;
+    int self, mask, other, out; /* operands; -1: absent */
+    /* NonzeroV2's order; MaskedScatter's mark, too. */
     bool transposed;
-    int64_t number;
+    int64_t number; /* RepeatInterleaveInt's repeats */
+    /* axis -1: flat. ndim, shape: what self and the mask broadcast to. */
     int axis, ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
     _Alignas(16) uint8_t element[16];
 } mask_plan;
 
+/* Estimated nanoseconds of a pass over `a`. */
 static double work_of(const asnd_nd *a) {
     return 200 + 1.5 * (double)asn_nd_size(a);
 }
 
+/* CANN takes masks of bool and of uint8, where every number but 0 is true. */
 static asn_status mask_dtype(const asnd_call *c, int i) {
     asn_dtype t = asn_call_nd(c, i)->dtype;
     if (t == ASN_BOOL || t == ASN_U8) return ASN_OK;
@@ -32,7 +40,7 @@ static asn_status mask_dtype(const asnd_call *c, int i) {
                          c->op->name, c->op->params[i].name, asn_dtype_name(t));
 }
 
-/* The broadcast shape of two parameters. */
+/* The broadcast shape of two parameters, by NumPy's rule; an error names both. */
 static asn_status common_shape(const asnd_call *c, int i, int j, int *ndim,
                                int64_t *shape) {
     const asnd_nd *a = asn_call_nd(c, i), *b = asn_call_nd(c, j);
@@ -49,6 +57,8 @@ static asn_status common_shape(const asnd_call *c, int i, int j, int *ndim,
     return ASN_OK;
 }
 
+/* A plan with self (parameter 0) and out set, the other operands absent; NULL with the
+ * error set. */
 static mask_plan *plan_mask(asnd_call *c, asnd_body_fn body, int out, double work) {
     mask_plan *p = asn_call_plan(c, body, sizeof *p, work);
     if (p == NULL) return NULL;
@@ -68,7 +78,7 @@ static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asnd_tmp *tmp,
 
 /* ---- MaskedSelect(self, mask, out) */
 
-/* In row-major order of the common shape. */
+/* In row-major order of the common shape. The kernel checks that `out` is long enough. */
 static asn_status select_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const mask_plan *p = plan;
     asnd_view self, mask;
@@ -82,6 +92,8 @@ static asn_status select_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* out is 1-d; any length passes here, since what is selected is data. There is a plan for
+ * an empty output too: its tensor must be told the length 0. */
 asn_status asn_planner_masked_select(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -102,8 +114,9 @@ asn_status asn_planner_masked_select(asnd_call *c) {
 
 /* ---- MaskedFillScalar, MaskedFillTensor, MaskedScatter (selfRef, mask, value) */
 
-/* One value everywhere, or the source's elements in their order (MaskedScatter), which
- * must not change while self is written. */
+/* Where the mask holds: one value everywhere, or the source's elements in their order
+ * (MaskedScatter), which must not change while self is written: a source that lies in
+ * self is copied. */
 static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     mask_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, p->self);
@@ -122,6 +135,7 @@ static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_view_plain(&flat, self->dtype, 1, &n, data);
         return asn_cpu_masked_scatter(self, &mask.nd, &flat.nd);
     }
+    /* A tensor's value is read when the operator runs. */
     if (p->other >= 0) {
         const asnd_nd *v = asn_exec_nd(e, p->other);
         asn_value_cast(self->dtype, p->element, v->dtype, v->data);
@@ -129,6 +143,8 @@ static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_masked_fill(self, &mask.nd, p->element);
 }
 
+/* The mask broadcasts to self. value: a scalar or a tensor of one element; MaskedScatter
+ * (arg 1) has a source of any shape. */
 asn_status asn_planner_masked_fill(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *mask = asn_call_nd(c, 1),
                   *value = asn_call_nd(c, 2);
@@ -151,8 +167,8 @@ asn_status asn_planner_masked_fill(asnd_call *c) {
 
 /* ---- Nonzero(self, out): N x D; NonzeroV2: D x N, arg 1 */
 
-/* Counted before anything is written. What comes out is packed at the output's beginning.
- */
+/* Counted before anything is written. What comes out is packed at the output's beginning,
+ * as the shape that the tensor is told then says. */
 static asn_status nonzero_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const mask_plan *p = plan;
@@ -167,14 +183,17 @@ static asn_status nonzero_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int64_t shape[2] = {self->ndim, count}, rows[2] = {count, self->ndim};
     asnd_view v; /* packed, when out is longer than the result */
     asn_view_plain(&v, ASN_I64, 2, p->transposed ? shape : rows, out->data);
+    /* Strides of its own are kept: packing would write between its elements. */
     if (!asn_nd_is_contiguous(out))
         memcpy(v.strides, out->strides, 2 * sizeof *v.strides);
+    /* The kernel wants (dimensions, N). */
     if (!p->transposed) asn_view_permute(&v, (int[]){1, 0});
     if (count > 0) ASN_TRY(asn_cpu_nonzero(self, &v.nd, &got));
     asn_exec_resize(e, p->out, 2, p->transposed ? shape : rows);
     return ASN_OK;
 }
 
+/* out has room for N columns or rows; how many there are, the body finds. */
 asn_status asn_planner_nonzero(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 1);
     bool v2 = c->op->arg == 1;
@@ -189,7 +208,8 @@ asn_status asn_planner_nonzero(asnd_call *c) {
 
 /* ---- RepeatInterleave...: by a tensor of counts or one number, flat or along dim */
 
-/* A lone count is for every element; without an axis the elements count row-major. */
+/* A lone count is for every element; without an axis the elements count row-major. out =
+ * numpy.repeat(self, counts, axis); self absent: the positions 0, 1, ... are repeated. */
 static asn_status interleave_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const mask_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -221,8 +241,8 @@ static asn_status interleave_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_repeat(&self.nd, p->axis < 0 ? 0 : p->axis, &counts.nd, out);
 }
 
-/* Everything but the extent along the axis, which the counts decide, and outputSize says.
- */
+/* Everything but the extent along the axis, which the counts decide, and outputSize says:
+ * it is checked against the counts by the kernel. */
 static asn_status interleave_shape(const asnd_call *c, const asnd_nd *self, int axis,
                                    int out, int64_t size) {
     int64_t shape[ASN_ND_MAX_DIMS] = {size};
@@ -232,6 +252,8 @@ static asn_status interleave_shape(const asnd_call *c, const asnd_nd *self, int 
     return asn_call_same_shape(c, out, ndim, shape);
 }
 
+/* RepeatInterleave, ...WithDim (5 parameters), ...Int, ...IntWithDim, and ...Tensor (arg
+ * 1), whose only input are the counts. The parameter before the output is outputSize. */
 asn_status asn_planner_repeat_interleave(asnd_call *c) {
     int out = asn_call_out(c), repeats = c->op->arg == 1 ? 0 : 1, axis = -1;
     const asnd_nd *self = repeats == 0 ? NULL : asn_call_nd(c, 0);
@@ -244,6 +266,7 @@ asn_status asn_planner_repeat_interleave(asnd_call *c) {
         if (self->ndim == 0) axis = -1;
     }
     int64_t extent = self == NULL ? 0 : axis < 0 ? asn_nd_size(self) : self->shape[axis];
+    /* One count for all, or one for each element. */
     if (counts != NULL && self != NULL && asn_nd_size(counts) != 1 &&
         asn_nd_size(counts) != extent)
         return asn_error_set(ASN_ERR_VALUE, "%s: %lld repeats for %lld elements",

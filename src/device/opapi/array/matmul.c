@@ -4,6 +4,12 @@
  * stacks of matrices: a vector is a row or a column by the operator. The dtype is the
  * promotion of all tensors; half results are rounded once. `cubeMathType` chooses reduced
  * precision on an NPU and has no meaning here.
+ *
+ * The kernels (cpu/gemm) take stacks of matrices of one dtype, by strides, so that
+ * transposition and broadcasting are views. What a body adds is conversion, the places of
+ * vectors, and the temporary for an output that the kernel cannot write. Addbmm's sum
+ * over the batch is one product with a longer inner dimension, instead of a product for
+ * each and a sum.
  */
 #include <string.h>
 
@@ -20,14 +26,15 @@ typedef struct {
     _Alignas(16) uint8_t alpha[16], beta[16];
 } matmul_plan;
 
-/* alpha and beta are of this dtype. */
+/* alpha and beta are of this dtype: the kernels scale halves in float32. */
 static asn_dtype factor_dtype(asn_dtype loop) {
     return asn_is_half(loop) ? ASN_F32 : loop;
 }
 
 /* ---- shapes */
 
-/* Stacks of matrices, whatever the tensors are. */
+/* Turns the views into stacks of matrices, whatever the tensors are: a vector gets a
+ * dimension of extent 1, then matrices are transposed. */
 static void stand(const matmul_plan *p, asnd_view *a, asnd_view *b) {
     if (a->nd.ndim == 1) asn_view_insert(a, p->column_a ? 1 : 0, 1, 0);
     if (b->nd.ndim == 1) asn_view_insert(b, p->row_b ? 0 : 1, 1, 0);
@@ -35,7 +42,9 @@ static void stand(const matmul_plan *p, asnd_view *a, asnd_view *b) {
     if (p->trans_b) asn_view_swap_last(b);
 }
 
-/* The result's shape as the output has it: without the dimensions that vectors lack. */
+/* The result's shape as the output has it: the batch, broadcast by NumPy's rule, unless
+ * it is summed over, then rows and columns, without those that vectors lack. An error
+ * where the inner extents differ or the batches do not broadcast. */
 static asn_status result_shape(const asnd_call *c, const matmul_plan *p,
                                const asnd_nd *a0, const asnd_nd *b0, int *ndim,
                                int64_t *shape) {
@@ -47,6 +56,8 @@ static asn_status result_shape(const asnd_call *c, const matmul_plan *p,
     *ndim = 0;
     bool fits = a.shape[na - 1] == b.shape[nb - 2];
     for (int d = 0; d < batch && fits; d++) {
+        /* Dimension d of the longer batch in each of the operands; below 0: it lacks
+         * it. */
         int da = d - (batch - (na - 2)), db = d - (batch - (nb - 2));
         int64_t x = da < 0 ? 1 : a.shape[da], y = db < 0 ? 1 : b.shape[db];
         fits = x == y || x == 1 || y == 1;
@@ -66,7 +77,7 @@ static asn_status result_shape(const asnd_call *c, const matmul_plan *p,
 /* ---- the body */
 
 /* (batch, m, k) -> (m, batch * k), and (batch, k, n) -> (batch * k, n): one product sums
- * the batch. */
+ * the batch. Both become packed copies. */
 static asn_status fold_batch(asnd_tmp *tmp, asnd_view *a, asnd_view *b) {
     asnd_view copy;
     int64_t rows[2] = {a->shape[1], a->shape[0] * a->shape[2]};
@@ -81,7 +92,7 @@ static asn_status fold_batch(asnd_tmp *tmp, asnd_view *a, asnd_view *b) {
     return ASN_OK;
 }
 
-/* By bounds: interleaved tensors count as overlapping. */
+/* Whether both may share bytes. By bounds: interleaved tensors count as overlapping. */
 static bool may_overlap(const asnd_nd *x, const asnd_nd *y) {
     uintptr_t low[2] = {(uintptr_t)x->data, (uintptr_t)y->data}, high[2];
     const asnd_nd *v[2] = {x, y};
@@ -99,7 +110,8 @@ static bool may_overlap(const asnd_nd *x, const asnd_nd *y) {
     return low[0] < high[1] && low[1] < high[0];
 }
 
-/* The output as a stack of matrices of the batch shape. */
+/* The output as a stack of matrices of the batch shape: what `stand` did to a vector is
+ * done to the result's missing row or column. */
 static void stand_out(const matmul_plan *p, const asnd_nd *a0, const asnd_nd *b0,
                       asnd_view *out) {
     if (a0->ndim == 1 && !p->column_a)
@@ -107,7 +119,7 @@ static void stand_out(const matmul_plan *p, const asnd_nd *a0, const asnd_nd *b0
     if (b0->ndim == 1 && !p->row_b) asn_view_insert(out, out->nd.ndim, 1, 0);
 }
 
-/* v's matrices, over the batch that the output has. */
+/* Stretches v's matrices over the batch that the output has. */
 static void broadcast_batch(asnd_view *v, const asnd_view *out) {
     int64_t shape[ASN_ND_MAX_DIMS];
     int n = out->nd.ndim;
@@ -139,6 +151,7 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     if (p->fold) ASN_TRY(fold_batch(tmp, &a, &b));
     broadcast_batch(&a, &out);
     broadcast_batch(&b, &out);
+    /* alpha * (a @ b) + beta * self otherwise: the kernel reads self in the result. */
     if (p->self < 0) {
         ASN_TRY(asn_cpu_matmul(&a.nd, &b.nd, &result.nd));
     } else {
@@ -155,7 +168,8 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning */
 
-/* An absent factor is 1. Halves have factors of float32. */
+/* Parameter i as an element of the factors' dtype. An absent factor is 1. Halves have
+ * factors of float32. */
 static asn_status factor(const asnd_call *c, int i, asn_dtype loop, uint8_t *element) {
     const aclScalar *s = asn_call_scalar(c, i);
     if (s == NULL) {
@@ -169,7 +183,8 @@ static asn_status factor(const asnd_call *c, int i, asn_dtype loop, uint8_t *ele
     return ASN_OK;
 }
 
-/* The numbers of dimensions that the strict operators insist on; 0: any from 1 on. */
+/* Checks the number of dimensions that the strict operators insist on; 0: any from 1
+ * on. */
 static asn_status rank_check(const asnd_call *c, int i, int rank) {
     int ndim = asn_call_nd(c, i)->ndim;
     if (rank == 0 ? ndim >= 1 : ndim == rank) return ASN_OK;
@@ -179,7 +194,8 @@ static asn_status rank_check(const asnd_call *c, int i, int rank) {
 }
 
 /* Plans with what the caller has set in *q: self, a, b are parameter indices (self -1:
- * none). */
+ * none). Checks shapes and dtypes; with an empty output there is no plan, and the
+ * executor has no body. */
 static asn_status plan_product(asnd_call *c, matmul_plan *q, int self, int a, int b,
                                int out) {
     const asnd_nd *x = asn_call_nd(c, a), *y = asn_call_nd(c, b);
@@ -194,6 +210,7 @@ static asn_status plan_product(asnd_call *c, matmul_plan *q, int self, int a, in
         q->loop = (asn_dtype)asn_promote_tensors[q->loop][asn_call_nd(c, self)->dtype];
     ASN_TRY(asn_call_convertible(c, q->loop, out));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    /* 2 * m * n * k operations, at a rate that is a rough guess by dtype. */
     for (int d = 0; d < ndim; d++)
         size *= shape[d];
     double depth = (double)x->shape[x->ndim - (q->trans_a ? 2 : 1)];
@@ -212,7 +229,7 @@ static asn_status plan_product(asnd_call *c, matmul_plan *q, int self, int a, in
 }
 
 /* Mm, BatchMatMul (arg: 2 or 3 dimensions), Matmul (any), Mv, Dot, Ger (self, mat2, out,
- * ...). */
+ * ...). Ger is a column times a row; Dot gives a value without dimensions. */
 asn_status asn_planner_matmul(asnd_call *c) {
     matmul_plan q;
     memset(&q, 0, sizeof q);
@@ -250,7 +267,8 @@ asn_status asn_planner_addmm(asnd_call *c) {
     return factor(c, swapped ? 4 : 3, p->loop, p->beta);
 }
 
-/* Gemm(A, B, C, alpha, beta, transA, transB, out, cubeMathType) */
+/* Gemm(A, B, C, alpha, beta, transA, transB, out, cubeMathType): alpha and beta are
+ * numbers of the call, not scalars. */
 asn_status asn_planner_gemm(asnd_call *c) {
     matmul_plan q;
     memset(&q, 0, sizeof q);
@@ -266,7 +284,8 @@ asn_status asn_planner_gemm(asnd_call *c) {
     return ASN_OK;
 }
 
-/* TransMatmulWeight(mmWeightRef): the layout that products like best is the plain one. */
+/* TransMatmulWeight(mmWeightRef): on an NPU it changes the layout of weights to the one
+ * that products like best. Here that is the plain one; only the argument is checked. */
 asn_status asn_planner_matmul_weight(asnd_call *c) {
     ASN_TRY(asn_call_rank(c, 0, 2, 6));
     return asn_call_one_of(c, 0, ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16) | ASN_BIT(ASN_I8));

@@ -15,6 +15,7 @@
 /* ---- LinalgQr(self, mode, Q, R): mode 0 reduced, 1 complete, 2 R alone (Q is not
  * written) */
 
+/* Through temporaries of the loop's dtype, which may be wider than the outputs'. */
 static asn_status qr_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     bool only_r = p->arg[1].i == 2;
@@ -24,6 +25,7 @@ static asn_status qr_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int64_t failed;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);
     ASN_TRY(asn_tmp_as(tmp, in, p->loop, &views[count++]));
+    /* Parameters 2 and 3 are Q and R; the kernel for R alone has one output. */
     for (int i = only_r ? 3 : 2; i < 4; i++)
         ASN_TRY(asn_packed_out(e, p, i, p->loop, tmp, &views[count++]));
     for (int i = 0; i < count; i++)
@@ -35,6 +37,8 @@ static asn_status qr_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* With k = min(m, n): Q is (m, k) and R (k, n), in the complete mode (m, m) and (m,
+ * n). */
 asn_status asn_planner_linalg_qr(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int64_t mode = asn_call_int(c, 1), shape[ASN_ND_MAX_DIMS];
@@ -55,6 +59,7 @@ asn_status asn_planner_linalg_qr(asnd_call *c) {
     if (mode != 2) ASN_TRY(asn_call_same_shape(c, 2, n, shape));
     for (int i = 2; i < 4; i++)
         ASN_TRY(asn_call_same_dtype(c, i, 0));
+    /* A complete Q of an empty matrix is the identity, which is to be written. */
     if (asn_call_operand(c, 0)->is_empty && asn_call_operand(c, 3)->is_empty &&
         (mode == 2 || asn_call_operand(c, 2)->is_empty))
         return ASN_OK;
@@ -67,6 +72,8 @@ asn_status asn_planner_linalg_qr(asnd_call *c) {
 
 /* ---- LinalgCross(self, other, dim, out) */
 
+/* Component k is self[k + 1] * other[k + 2] - self[k + 2] * other[k + 1], indices modulo
+ * 3: four slices of the operands and one of the result. */
 static asn_status cross_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[3]);
@@ -99,6 +106,7 @@ static asn_status cross_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 3, &out);
 }
 
+/* Operands have the output's rank and broadcast to it, with extent 3 along dim. */
 asn_status asn_planner_cross(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 1),
                   *out = asn_call_nd(c, 3);
@@ -114,6 +122,7 @@ asn_status asn_planner_cross(asnd_call *c) {
                 ASN_ERR_VALUE, "%s: %s has extent %lld along dim; it must be 3",
                 c->op->name, c->op->params[i].name, (long long)a->shape[axis]);
     }
+    /* The output is as large as the larger of both: it must not stretch them itself. */
     for (int d = 0; d < out->ndim; d++) {
         int64_t wide = self->shape[d] == 1 ? other->shape[d] : self->shape[d];
         if (out->shape[d] != wide)
@@ -137,12 +146,14 @@ asn_status asn_planner_cross(asnd_call *c) {
 
 typedef double _Complex c128;
 
-/* By substitution, row by row over all right-hand sides; a transposed matrix is read the
- * other way round. */
+/* Solves for r right-hand sides, x (n, r) in place. By substitution, row by row over all
+ * right-hand sides; a transposed matrix is read the other way round. The triangle that
+ * the matrix lacks is not read, and neither is the diagonal of a unitriangular one. */
 static void solve_one(const c128 *a, c128 *x, int64_t n, int64_t r,
                       const asnd_packed *p) {
     bool upper = p->arg[2].i != 0, trans = p->arg[3].i != 0;
     bool backward = upper != trans;
+    /* Elements from one column, and one row, of the matrix to the next. */
     int64_t across = trans ? n : 1, down = trans ? 1 : n;
     for (int64_t step = 0; step < n; step++) {
         int64_t i = backward ? n - 1 - step : step;
@@ -155,6 +166,8 @@ static void solve_one(const c128 *a, c128 *x, int64_t n, int64_t r,
     }
 }
 
+/* Both operands are broadcast over their common batch in packed copies, of complex128 for
+ * all dtypes: one loop serves them. */
 static asn_status triangular_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[5]), *copy = asn_exec_nd(e, p->at[6]);
@@ -176,6 +189,7 @@ static asn_status triangular_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 5, &x);
 }
 
+/* The batches broadcast by NumPy's rule; xOut and mOut have the common batch. */
 asn_status asn_planner_triangular_solve(asnd_call *c) {
     const asnd_nd *b = asn_call_nd(c, 0), *a = asn_call_nd(c, 1);
     uint32_t dtypes =
@@ -219,7 +233,8 @@ asn_status asn_planner_triangular_solve(asnd_call *c) {
 
 /* ---- Pdist(self, p, out), PdistForward: distances of all pairs of rows, in float64 */
 
-/* p INFINITY is the largest difference (NaN counts), 0 the number of differences. */
+/* The Minkowski distance of order p of two rows of n. p INFINITY is the largest
+ * difference (NaN counts), 0 the number of differences. */
 static double distance(const double *a, const double *b, int64_t n, double p) {
     double sum = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -233,6 +248,7 @@ static double distance(const double *a, const double *b, int64_t n, double p) {
     return isinf(p) || p == 0 || p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
+/* Pairs (i, j) with i < j, in order of i, then j, as scipy's pdist. */
 static asn_status pdist_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view x, out;
@@ -247,6 +263,7 @@ static asn_status pdist_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 2, &out);
 }
 
+/* p is a scalar of the one operator and a number of the other. */
 asn_status asn_planner_pdist(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     double order = asn_call_double(c, 1);
@@ -270,6 +287,8 @@ asn_status asn_planner_pdist(asnd_call *c) {
  * the rows of a group; type 0: where groups end, 1: how long they are; without groups the
  * middle of three dimensions is summed */
 
+/* n[0]: rows; n[1]: rows of each group where there are no groups; n[2]: the type. Sums
+ * are made in float64. */
 static asn_status bias_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view x, ends, out;
@@ -285,6 +304,7 @@ static asn_status bias_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     double *sum = (double *)(void *)out.nd.data;
     memset(sum, 0, (size_t)(groups * width) * sizeof *sum);
     for (int64_t g = 0; g < groups; g++) {
+        /* The row at which group g ends; groups follow each other without gaps. */
         int64_t stop = end == NULL ? row + p->n[1] : p->n[2] ? row + end[g] : end[g];
         if (stop < row || stop > p->n[0])
             return asn_error_set(ASN_ERR_INDEX, "group %lld ends at row %lld of %lld",
@@ -296,6 +316,7 @@ static asn_status bias_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, p->axis, &out);
 }
 
+/* p->axis keeps the output's place, which differs between the versions. */
 asn_status asn_planner_bias_grad(asnd_call *c) {
     const asnd_nd *grad = asn_call_nd(c, 0), *groups = asn_call_nd(c, 1);
     int out = c->op->num_params - 1;

@@ -4,6 +4,9 @@
  * Those that are no family of their own. Most are one to three fused programs
  * (program.h); what a body needs beside its operands is in one plan for all of them
  * (misc_plan).
+ *
+ * A reduction to one value keeps it in a small array of the body, seen as a tensor with
+ * strides of 0. Halves are computed in float32 and rounded once.
  */
 #include <math.h>
 #include <string.h>
@@ -13,15 +16,18 @@
 #include "device/opapi/core/plan.h"
 #include "device/opapi/core/program.h"
 
+/* What each uses of it is said at the operator. */
 typedef struct {
     asnd_plan_head head;
+    /* Operands: self, or the first of a list of `count`; other: the second input. */
     int self, other, out, axis, count;
     asn_op op;
-    bool log;
-    double low, high;
+    bool log;         /* Softmax: its logarithm; IsIn: invert; Round: decimals < 0 */
+    double low, high; /* Histc: the range; IsIn: the element; Round: 10 ** |decimals| */
 } misc_plan;
 
-/* ns: nanoseconds an element of self. */
+/* A plan with self (parameter 0, or the first of its list) and out set, all else 0. ns:
+ * nanoseconds an element of self. NULL with the error set. */
 static misc_plan *plan_misc(asnd_call *c, asnd_body_fn body, int out, double ns) {
     const asnd_nd *self = asn_call_nd(c, c->first[0] >= 0 ? 0 : out);
     misc_plan *p =
@@ -35,8 +41,8 @@ static misc_plan *plan_misc(asnd_call *c, asnd_body_fn body, int out, double ns)
 
 /* ---- Softmax, LogSoftmax (self, dim, out) */
 
-/* Extent 1 and stride 0 along the axis: a place to reduce into, and a broadcast input
- * afterwards. */
+/* A temporary of in's shape with extent 1 and stride 0 along the axis: a place to reduce
+ * into, and a broadcast input afterwards. */
 static asn_status reduced_tmp(asnd_tmp *tmp, asn_dtype dtype, const asnd_view *in,
                               int axis, asnd_view *v) {
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -47,8 +53,8 @@ static asn_status reduced_tmp(asnd_tmp *tmp, asn_dtype dtype, const asnd_view *i
     return ASN_OK;
 }
 
-/* Three passes: the maximum, the sum of exponentials below it, the result. Halves are
- * computed in float32 and rounded once. */
+/* Three passes: the maximum, the sum of exponentials below it, the result. Without the
+ * maximum exp would overflow. Halves are computed in float32 and rounded once. */
 static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     asnd_view in, out, top, sum;
@@ -61,15 +67,18 @@ static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &top));
     ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &sum));
     asnd_prog prog;
+    /* The maximum of each line. */
     asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
     asn_prog_reduce(&prog, ASN_OP_MAXIMUM,
                     asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t), &top.nd);
     ASN_TRY(asn_prog_run(&prog));
+    /* The sum of exp(x - maximum). */
     asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t);
     x = asn_prog_op2(&prog, ASN_OP_SUBTRACT, x, asn_prog_in(&prog, &top.nd));
     asn_prog_reduce(&prog, ASN_OP_ADD, asn_prog_op1(&prog, ASN_OP_EXP, x), &sum.nd);
     ASN_TRY(asn_prog_run(&prog));
+    /* exp(x - maximum) / sum, or x - maximum - log(sum). */
     asn_prog_begin(&prog, in.nd.ndim, in.shape, 0);
     asn_view_broadcast(&top, in.nd.ndim, in.shape);
     asn_view_broadcast(&sum, in.nd.ndim, in.shape);
@@ -83,6 +92,7 @@ static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
+/* arg 1: LogSoftmax. */
 asn_status asn_planner_softmax(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int axis = 0;
@@ -102,7 +112,8 @@ asn_status asn_planner_softmax(asnd_call *c) {
 
 /* ---- Equal(self, other, out): one bool */
 
-/* Whether every element equals its partner; false where shapes differ. */
+/* *result: whether every element equals its partner; 0 where shapes differ. Both are
+ * converted to their common dtype. */
 static asn_status all_equal(const asnd_nd *a, const asnd_nd *b, uint8_t *result) {
     *result = 0;
     if (!asn_nd_same_shape(a, b)) return ASN_OK;
@@ -110,6 +121,7 @@ static asn_status all_equal(const asnd_nd *a, const asnd_nd *b, uint8_t *result)
     int64_t ones[ASN_ND_MAX_DIMS];
     for (int d = 0; d < a->ndim; d++)
         ones[d] = 1;
+    /* All dimensions are reduced, of extent 1: the one byte of the result. */
     asnd_nd one = {(char *)result, a->ndim, ASN_BOOL, ones, zeros};
     asn_dtype t = (asn_dtype)asn_promote_tensors[a->dtype][b->dtype];
     uint64_t mask = a->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << a->ndim) - 1;
@@ -130,6 +142,7 @@ static asn_status equal_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_fill(asn_exec_nd(e, p->out), &result);
 }
 
+/* Shapes and dtypes may differ: then the answer is found when it runs. */
 asn_status asn_planner_equal(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     if (out->dtype != ASN_BOOL || asn_nd_size(out) != 1)
@@ -179,7 +192,8 @@ asn_status asn_planner_precision_compare(asnd_call *c) {
 
 /* ---- Trace(self, out) */
 
-/* A diagonal is a line whose stride is the sum of both. */
+/* A diagonal is a line whose stride is the sum of both. It is summed in the promotion of
+ * input and output. */
 static asn_status trace_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
@@ -199,6 +213,7 @@ static asn_status trace_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &sum.nd);
 }
 
+/* An empty matrix has a trace of 0. */
 asn_status asn_planner_trace(asnd_call *c) {
     if (asn_call_nd(c, 0)->ndim != 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: self must be 2-d", c->op->name);
@@ -209,7 +224,8 @@ asn_status asn_planner_trace(asnd_call *c) {
 
 /* ---- Complex(real, imag, out); Polar(absolute, angle, out): arg 1 */
 
-/* Both parts are views of the complex output, written in one pass. */
+/* Both parts are views of the complex output, written in one pass. Polar: absolute *
+ * cos(angle) and absolute * sin(angle). */
 static asn_status parts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
@@ -239,6 +255,7 @@ static asn_status parts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
+/* The inputs are real and broadcast to out. */
 asn_status asn_planner_parts(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     for (int i = 0; i < 2; i++) {
@@ -259,7 +276,8 @@ asn_status asn_planner_parts(asnd_call *c) {
 
 /* ---- Sum, MaxN, MinN (tensors, out): elementwise over a list; arg is the operation */
 
-/* One pass for each tensor into a temporary: the output may be one of them. */
+/* One pass for each tensor into a temporary of all dtypes' promotion: the output may be
+ * one of them. */
 static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -274,6 +292,7 @@ static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asnd_prog prog;
         asn_prog_begin(&prog, out->ndim, out->shape, 0);
         int x = asn_prog_as(&prog, asn_prog_in(&prog, &v.nd), t);
+        /* The first tensor begins the result; each other one joins it. */
         if (k > 0) x = asn_prog_op2(&prog, p->op, asn_prog_in(&prog, &sum.nd), x);
         asn_prog_out(&prog, x, &sum.nd);
         ASN_TRY(asn_prog_run(&prog));
@@ -281,6 +300,7 @@ static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &sum.nd);
 }
 
+/* Tensors broadcast to out; at least one is needed. */
 asn_status asn_planner_fold(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 1);
     const asnd_array *list = asn_call_array(c, 0);
@@ -305,7 +325,8 @@ asn_status asn_planner_fold(asnd_call *c) {
 
 /* ---- Histc(self, bins, min, max, out): equal bins; min == max takes the data's range */
 
-/* The last bin holds its upper end; NaN is in none. */
+/* Counts in int64. The last bin holds its upper end; NaN is in none. Of elements that are
+ * all equal the range is one less to one more, as in torch.histc. */
 static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
@@ -318,6 +339,7 @@ static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int64_t *count = (int64_t *)counts.nd.data;
     memset(count, 0, (size_t)bins * sizeof *count);
     double low = p->low, high = p->high;
+    /* min == max: the range of the data. */
     if (low == high && n > 0) {
         low = high = v[0];
         for (int64_t i = 1; i < n; i++) {
@@ -337,6 +359,7 @@ static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &counts.nd);
 }
 
+/* bins is at least 1, so that the output is never empty. */
 asn_status asn_planner_histc(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int64_t bins = asn_call_int(c, 1);
@@ -356,6 +379,8 @@ asn_status asn_planner_histc(asnd_call *c) {
 
 /* ---- IsInScalarTensor(element, testElements, assumeUnique, invert, out): one bool */
 
+/* Whether any element of testElements equals p->low, in float64. One value is looked for:
+ * a pass is all that is needed, and assumeUnique changes nothing. */
 static asn_status is_in_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
@@ -378,6 +403,7 @@ static asn_status is_in_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_fill(asn_exec_nd(e, p->out), &found);
 }
 
+/* element is a scalar, read here; testElements is parameter 1. */
 asn_status asn_planner_is_in(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 4);
     double element = 0;
@@ -397,6 +423,8 @@ asn_status asn_planner_is_in(asnd_call *c) {
 /* ---- OneHot(self, numClasses, onValue, offValue, axis, out): out = self == class ? on :
  * off */
 
+/* One program: self stretched along the new axis, compared with the class numbers 0, 1,
+ * ... along it. A number that is no class gives off values everywhere. */
 static asn_status one_hot_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -406,11 +434,13 @@ static asn_status one_hot_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_insert(&self, p->axis, n, 0);
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &classes));
     ASN_TRY(asn_cpu_arange(&classes.nd, &start, &step));
+    /* The classes vary along p->axis alone. */
     while (classes.nd.ndim < out->ndim - p->axis)
         asn_view_insert(&classes, classes.nd.ndim, 1, 0);
     asn_view_broadcast(&classes, out->ndim, out->shape);
     asn_view_set(&on, asn_exec_nd(e, p->other));
     asn_view_set(&off, asn_exec_nd(e, p->other + 1));
+    /* Values of one element, whatever their shape, as 0-d views. */
     on.nd.ndim = off.nd.ndim = 0;
     asn_view_broadcast(&on, out->ndim, out->shape);
     asn_view_broadcast(&off, out->ndim, out->shape);
@@ -424,6 +454,7 @@ static asn_status one_hot_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
+/* axis counts the output's dimensions, one more than self's; -1 puts the classes last. */
 asn_status asn_planner_one_hot(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 5);
     int axis = 0;
@@ -452,6 +483,9 @@ asn_status asn_planner_one_hot(asnd_call *c) {
 /* ---- RoundDecimals(self, decimals, out), in place or not: halves to even after scaling
  */
 
+/* rint(x * 10 ** decimals) / 10 ** decimals, for negative decimals with the operations
+ * exchanged: 10 ** -decimals is exact where its reciprocal is not. As numpy.round
+ * does. */
 static asn_status round_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
@@ -468,6 +502,7 @@ static asn_status round_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
+/* Beyond 300 decimals the power would leave the range of a double. */
 asn_status asn_planner_round_decimals(asnd_call *c) {
     int out = asn_call_out(c);
     const asnd_nd *self = asn_call_nd(c, 0);

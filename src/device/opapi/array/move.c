@@ -3,6 +3,10 @@
  *
  * All end in asn_move between two views. A planner here computes the two views once;
  * their addresses are relative to the operands', so that a repeatable executor works.
+ *
+ * A view costs nothing, so that each of these operators is one pass over the output,
+ * however it is described. Overlap is asn_move's to see: it copies first where the two
+ * sides share bytes.
  */
 #include <string.h>
 
@@ -11,6 +15,7 @@
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/core/plan.h"
 
+/* An estimate: it decides what runs on the caller, and on how many threads. */
 static const double NS_PER_ELEMENT = 0.5;
 
 /* Nanoseconds. */
@@ -20,13 +25,15 @@ static double work_of(const asnd_nd *a) {
 
 /* ---- out = view of in */
 
+/* A move to operand `out` from a view into operand `in`. */
 typedef struct {
     asnd_plan_head head;
     int in, out, ndim;
-    int64_t offset; /* bytes from the input's data */
-    int64_t *shape, *strides;
+    int64_t offset;           /* bytes from the input's data */
+    int64_t *shape, *strides; /* of the view, in the executor's memory */
 } move_plan;
 
+/* The view is made of the address that the input has at this run. */
 static asn_status move_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const move_plan *m = plan;
@@ -35,13 +42,14 @@ static asn_status move_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(asn_exec_nd(e, m->out), &src);
 }
 
-/* out = v, a view into parameter `in`; shapes must agree. */
+/* Plans out = v, a view into parameter `in`; shapes must agree, dtypes are converted. */
 static asn_status plan_move(asnd_call *c, int in, const asnd_view *v, int out) {
     ASN_TRY(asn_call_same_shape(c, out, v->nd.ndim, v->shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     size_t dims = (size_t)v->nd.ndim * sizeof *v->shape;
     move_plan *m = asn_call_plan(c, move_body, sizeof *m, work_of(&v->nd));
     int64_t *numbers = asnop_executor_alloc(c->e, 2 * dims);
+    /* A view of no dimensions has no numbers, but memory all the same. */
     if (m == NULL || numbers == NULL) return asn_call_no_memory();
     m->in = c->first[in];
     m->out = c->first[out];
@@ -59,8 +67,8 @@ static void view_of_first(const asnd_call *c, asnd_view *v) {
     asn_view_set(v, asn_call_nd(c, 0));
 }
 
-/* Cast(self, dtype, out). Dtypes that nothing computes with have a planner of their own.
- */
+/* Cast(self, dtype, out): dtype must be out's. Dtypes that nothing computes with have a
+ * planner of their own. */
 asn_status asn_planner_cast(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     const aclTensor *from = asn_call_operand(c, 0)->source,
@@ -88,7 +96,7 @@ asn_status asn_planner_copy(asnd_call *c) {
     return plan_move(c, 1, &v, 0);
 }
 
-/* Permute(self, dims, out) */
+/* Permute(self, dims, out): dimension d of out is dims[d] of self; each is named once. */
 asn_status asn_planner_permute(asnd_call *c) {
     const asnd_array *dims = asn_call_array(c, 1);
     asnd_view v;
@@ -109,7 +117,8 @@ asn_status asn_planner_permute(asnd_call *c) {
     return plan_move(c, 0, &v, 2);
 }
 
-/* Expand(self, size, out): -1 keeps an extent. */
+/* Expand(self, size, out): size is out's shape, to which self broadcasts; -1 keeps an
+ * extent. */
 asn_status asn_planner_expand(asnd_call *c) {
     const asnd_array *size = asn_call_array(c, 1);
     const asnd_nd *out = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
@@ -129,7 +138,8 @@ asn_status asn_planner_expand(asnd_call *c) {
     return plan_move(c, 0, &v, 2);
 }
 
-/* One slice in Python's sense, cut to the extent; step > 0. */
+/* Slices the view along dim: [start, end) in Python's sense, negative numbers from the
+ * end, cut to the extent; step > 0. dim may be negative. */
 static asn_status slice_axis(const asnd_call *c, asnd_view *v, int64_t dim, int64_t start,
                              int64_t end, int64_t step) {
     int axis = 0;
@@ -143,6 +153,7 @@ static asn_status slice_axis(const asnd_call *c, asnd_view *v, int64_t dim, int6
     start = start < 0 ? start + n : start;
     end = end < 0 ? end + n : end;
     start = start < 0 ? 0 : start > n ? n : start;
+    /* An empty slice is one of 0 elements at start. */
     end = end < start ? start : end > n ? n : end;
     asn_view_slice(v, axis, start, (end - start + step - 1) / step, step);
     return ASN_OK;
@@ -157,7 +168,8 @@ asn_status asn_planner_slice(asnd_call *c) {
     return plan_move(c, 0, &v, 5);
 }
 
-/* SliceV2(self, starts, ends, axes, steps, out) */
+/* SliceV2(self, starts, ends, axes, steps, out): slices one after the other; an axis may
+ * be named twice. */
 asn_status asn_planner_slices(asnd_call *c) {
     asnd_view v;
     view_of_first(c, &v);
@@ -175,7 +187,7 @@ asn_status asn_planner_slices(asnd_call *c) {
     return plan_move(c, 0, &v, 5);
 }
 
-/* Flip(self, dims, out) */
+/* Flip(self, dims, out): no dims flip nothing, unlike elsewhere, where none means all. */
 asn_status asn_planner_flip(asnd_call *c) {
     uint64_t mask = 0;
     asnd_view v;
@@ -188,12 +200,14 @@ asn_status asn_planner_flip(asnd_call *c) {
 
 /* ---- copies whose two sides differ in shape: the same elements in row-major order */
 
+/* Operands. */
 typedef struct {
     asnd_plan_head head;
     int in, out;
 } flat_plan;
 
-/* Through a contiguous temporary when neither side is contiguous. */
+/* A contiguous input is read as a view of out's shape; any other goes through a
+ * contiguous temporary first. */
 static asn_status flat_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const flat_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
@@ -209,7 +223,8 @@ static asn_status flat_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &v.nd);
 }
 
-/* Flatten(self, axis, out): 2-D, (product before axis, product from it on). */
+/* Flatten(self, axis, out): 2-D, (product before axis, product from it on). axis may be
+ * self's number of dimensions: then the second extent is 1. */
 asn_status asn_planner_flatten(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int64_t shape[2] = {1, 1}, dim = asn_call_int(c, 1);
@@ -274,18 +289,21 @@ asn_status asn_planner_fill(asnd_call *c) {
 
 /* ---- roll and repeat */
 
+/* count: of the numbers; -1: Roll without dims. */
 typedef struct {
     asnd_plan_head head;
     int in, out, count;
     int64_t numbers[]; /* roll: shift per dimension of the (flat) view; repeat: repeats */
 } many_plan;
 
-/* Each dimension splits the copy in two: up to 2^k blocks, most of them one. */
+/* Moves src, rolled by shift[d] in [0, extent) along each dimension d from `axis` on, to
+ * dst. Each dimension splits the copy in two: up to 2^k blocks for k that roll. */
 static asn_status roll_blocks(const asnd_view *dst, const asnd_view *src,
                               const int64_t *shift, int axis) {
     while (axis < src->nd.ndim && shift[axis] == 0)
         axis++;
     if (axis == src->nd.ndim) return asn_move(&dst->nd, &src->nd);
+    /* The first n - s go behind the last s. */
     int64_t n = src->shape[axis], s = shift[axis];
     asnd_view to, from;
     asn_view_set(&to, &dst->nd);
@@ -300,7 +318,8 @@ static asn_status roll_blocks(const asnd_view *dst, const asnd_view *src,
     return roll_blocks(&to, &from, shift, axis + 1);
 }
 
-/* Rolls by blocks; without dims the elements roll as one line, through temporaries. */
+/* Rolls by blocks; without dims the elements roll as one line, through temporaries of
+ * both sides, since neither needs to be contiguous. */
 static asn_status roll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const many_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
@@ -319,7 +338,8 @@ static asn_status roll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &back.nd);
 }
 
-/* Roll(x, shifts, dims, out) */
+/* Roll(x, shifts, dims, out): a shift for each of dims, or one for the flat array where
+ * dims is empty. Shifts of one dimension add up, as in numpy.roll. */
 asn_status asn_planner_roll(asnd_call *c) {
     const asnd_nd *in = asn_call_nd(c, 0);
     const asnd_array *shifts = asn_call_array(c, 1), *dims = asn_call_array(c, 2);
@@ -334,6 +354,7 @@ asn_status asn_planner_roll(asnd_call *c) {
         int axis = 0;
         if (!flat) ASN_TRY(asn_call_axis(c, ((int64_t *)dims->data)[k], in->ndim, &axis));
         int64_t n = flat ? asn_nd_size(in) : in->ndim ? in->shape[axis] : 1;
+        /* In [0, n): C's remainder has the dividend's sign. */
         if (n > 0)
             total[axis] =
                 (((total[axis] + ((int64_t *)shifts->data)[k] % n) % n) + n) % n;
@@ -348,8 +369,9 @@ asn_status asn_planner_roll(asnd_call *c) {
     return ASN_OK;
 }
 
-/* Each dimension of the output is (repeat, extent): a broadcast copy in twice the
- * dimensions. */
+/* Each repeated dimension of the output is seen as (repeat, extent), the input's with a
+ * stride of 0: a broadcast copy in up to twice the dimensions, which the planner has
+ * counted. From the last dimension on, so that those before keep their numbers. */
 static asn_status repeat_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const many_plan *p = plan;
@@ -368,7 +390,8 @@ static asn_status repeat_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(&dst.nd, &src.nd);
 }
 
-/* Repeat(self, repeats, out): numpy.tile with as many repeats as dimensions, or more. */
+/* Repeat(self, repeats, out): numpy.tile with as many repeats as dimensions, or more;
+ * then self gets dimensions in front. */
 asn_status asn_planner_repeat(asnd_call *c) {
     const asnd_nd *in = asn_call_nd(c, 0);
     const asnd_array *repeats = asn_call_array(c, 1);
@@ -379,6 +402,7 @@ asn_status asn_planner_repeat(asnd_call *c) {
                              c->op->name, (unsigned long long)repeats->size, in->ndim);
     for (int d = 0; d < ndim; d++) {
         int64_t r = ((int64_t *)repeats->data)[d];
+        /* The product may be out of range: asn_mul_size says so. */
         int64_t n = d < ndim - in->ndim ? 1 : in->shape[d - (ndim - in->ndim)];
         if (r < 0 || !asn_mul_size(r, n, &shape[d]))
             return asn_error_set(ASN_ERR_VALUE, "%s: repeats[%d] is %lld", c->op->name, d,

@@ -5,6 +5,10 @@
  * every category i gets a time to wait, p[i] events a unit, and the first numsamples to
  * ring are drawn (Efraimidis and Spirakis, 2006), so categories without probability come
  * last, as in torch.multinomial, whose conditions these are.
+ *
+ * A row costs a binary search for each sample with replacement; without, one pass and a
+ * selection of the k smallest times. numsamples is at most the number of categories then.
+ * There are at most 2^24 categories.
  */
 #include <math.h>
 
@@ -14,7 +18,9 @@
 
 enum { MOST_CATEGORIES = 1 << 24 };
 
-/* Running sums of a row in place. */
+/* Replaces a row of n weights by its running sums. ASN_ERR_VALUE for a weight that is
+ * negative, infinite or NaN, and for a sum of 0. (The input is data: the error is the
+ * task's.) */
 static asn_status sum_row(double *p, int64_t n) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -29,7 +35,9 @@ static asn_status sum_row(double *p, int64_t n) {
     return asn_error_set(ASN_ERR_VALUE, "Multinomial: a row's probabilities sum to 0");
 }
 
-/* The first place whose running sum is above x; with rounding the last that has any. */
+/* The first place whose running sum is above x, in [0, sums[n - 1]); with rounding the
+ * last that has any. A category of weight 0 has the sum of the one before and is never
+ * first. */
 static int64_t find(const double *sums, int64_t n, double x) {
     int64_t low = 0, high = n - 1;
     if (x >= sums[high]) x = nextafter(sums[high], 0);
@@ -44,7 +52,9 @@ static int64_t find(const double *sums, int64_t n, double x) {
     return low;
 }
 
-/* weight: the row as given; sums: its running sums, or the times to wait. */
+/* Samples of all rows, of shape (rows, k). weight: the row as given; sums: its running
+ * sums, or the times to wait. A uniform u makes a time -log(1 - u) / weight: log1p keeps
+ * it exact for small u. */
 static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     int64_t rows = p->n[0], n = p->n[1], k = p->arg[1].i;
@@ -64,12 +74,15 @@ static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
         const double *weight = (const double *)(const void *)in.nd.data + i * n;
         int64_t *to = (int64_t *)(void *)out.nd.data + i * k;
         ASN_TRY(sum_row(sums, n));
+        /* Numbers of row i: `draws` of them, one for each sample, or for each
+         * category. */
         asn_philox_doubles(seed, word + (uint64_t)(i * draws), draws, u);
         for (int64_t j = 0; replace && j < k; j++)
             to[j] = find(sums, n, u[j] * sums[n - 1]);
         for (int64_t j = 0; !replace && j < n; j++)
             sums[j] = weight[j] > 0 ? -log1p(-u[j]) / weight[j] : INFINITY;
     }
+    /* The k smallest times of each row, in their order: the order of drawing. */
     if (!replace) {
         asn_view_plain(&found, ASN_I64, 2, drawn, out.nd.data);
         ASN_TRY(asn_cpu_topk(&own.nd, 1, k, 0, NULL, &found.nd));
@@ -77,6 +90,8 @@ static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
     return asn_packed_done(e, p, 5, &out);
 }
 
+/* self is (rows, categories) or (categories,); out int64 of (rows, numsamples) or
+ * (numsamples,). */
 asn_status asn_planner_multinomial(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int64_t k = asn_call_int(c, 1);

@@ -4,6 +4,9 @@
  *
  * By a whole sort of each line, with positions, since NaN sort last and their number is
  * then seen from the end. A selection would need that number first.
+ *
+ * Without dim all elements are one line. The position that goes with a median is that of
+ * the element in its line, the first among equal ones, since sorts are stable.
  */
 #include <math.h>
 #include <string.h>
@@ -11,6 +14,7 @@
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/core/packed.h"
 
+/* n[0]: elements of a line; n[1]: lines. p->kind is the first output's parameter. */
 static asn_status nan_median_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);
@@ -25,6 +29,7 @@ static asn_status nan_median_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         axes[at] = p->axis;
         asn_view_permute(&self, axes);
     }
+    /* One line to a row of a packed copy. */
     ASN_TRY(asn_packed_of(&self.nd, in->dtype, tmp, &rows));
     asn_view_plain(&rows, in->dtype, 2, shape, rows.nd.data);
     ASN_TRY(asn_tmp_view(tmp, in->dtype, 2, shape, &sorted));
@@ -39,6 +44,7 @@ static asn_status nan_median_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                    isnan(asn_value_to_double(
                        in->dtype, sorted.nd.data + (i * n + numbers - 1) * item)))
                 numbers--;
+        /* The lower median of `numbers` values; of none the first, which is NaN. */
         int64_t at = i * n + (numbers > 0 ? (numbers - 1) / 2 : 0);
         memcpy(values.nd.data + i * item, sorted.nd.data + at * item, (size_t)item);
         ((int64_t *)(void *)indices.nd.data)[i] = ((int64_t *)(void *)found.nd.data)[at];
@@ -54,6 +60,7 @@ static asn_status nan_median_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(asn_exec_nd(e, p->at[out + 1]), &to.nd);
 }
 
+/* Two parameters: NanMedian. A line of no elements is an error. */
 asn_status asn_planner_nan_median(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     bool all = c->op->num_params == 2;

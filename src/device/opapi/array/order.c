@@ -4,6 +4,10 @@
  * through a temporary. A tensor without dimensions is a line of one element.
  * Data-dependent lengths (Unique) are told to the program's tensors when the body has run
  * (asn_exec_resize).
+ *
+ * Orders are NumPy's (cpu/sort/sort.h): NaN is the largest value, complex numbers compare
+ * by their real parts first. The kernels sort along any axis by strides, so no dimension
+ * is moved.
  */
 #include <math.h>
 #include <string.h>
@@ -13,13 +17,14 @@
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/core/plan.h"
 
+/* One plan for all. third: the sorter, the weights or the counts. */
 typedef struct {
     asnd_plan_head head;
     int self, values, indices, third, axis; /* operands; -1: absent */
-    int flags;
-    int64_t k;
-    bool keep, right;
-    double low, high;
+    int flags;                              /* ASN_SORT_... */
+    int64_t k;        /* Topk: how many, 0: a sort; Kth: the position, from 0 */
+    bool keep, right; /* right: of SearchSorted */
+    double low, high; /* low: the scalar that is searched */
 } order_plan;
 
 /* Nanoseconds, roughly: n log n. */
@@ -28,7 +33,8 @@ static double sort_work(const asnd_nd *a, int axis) {
     return 200 + (double)asn_nd_size(a) * (2 + log2(n + 1));
 }
 
-/* Operands that are not set are absent (-1), numbers 0. */
+/* A plan with self (parameter 0); operands that are not set are absent (-1), numbers 0.
+ * NULL with the error set. */
 static order_plan *plan_order(asnd_call *c, asnd_body_fn body, double work) {
     order_plan *p = asn_call_plan(c, body, sizeof *p, work);
     if (p == NULL) return NULL;
@@ -38,7 +44,8 @@ static order_plan *plan_order(asnd_call *c, asnd_body_fn body, double work) {
     return p;
 }
 
-/* An output of positions: int64, or int32 through a temporary. */
+/* Where the kernel writes positions for `out`: the output itself if it is int64, else a
+ * temporary, for int32. */
 static asn_status positions(const asnd_nd *out, asnd_tmp *tmp, asnd_view *v) {
     if (out->dtype == ASN_I64) {
         asn_view_set(v, out);
@@ -47,6 +54,7 @@ static asn_status positions(const asnd_nd *out, asnd_tmp *tmp, asnd_view *v) {
     return asn_tmp_view(tmp, ASN_I64, out->ndim, out->shape, v);
 }
 
+/* Converts the temporary, if there is one. */
 static asn_status positions_done(const asnd_nd *out, const asnd_view *v) {
     return out->dtype == ASN_I64 ? ASN_OK : asn_move(out, &v->nd);
 }
@@ -54,6 +62,7 @@ static asn_status positions_done(const asnd_nd *out, const asnd_view *v) {
 /* ---- Sort(self, stable, dim, descending, valuesOut, indicesOut), Argsort(self, dim,
  * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut) */
 
+/* values < 0: positions alone (Argsort). All three are of one rank, at least 1. */
 static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     asnd_view self, values, found;
@@ -75,6 +84,7 @@ static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return positions_done(indices, &found);
 }
 
+/* Every sort is stable, whether `stable` asks for it or not. */
 asn_status asn_planner_sort(asnd_call *c) {
     bool argsort = c->op->num_params == 4;
     int axis = 0, indices = argsort ? 3 : 5;
@@ -96,6 +106,7 @@ asn_status asn_planner_sort(asnd_call *c) {
     return ASN_OK;
 }
 
+/* The k elements come out sorted whatever `sorted` says; NaN counts as the largest. */
 asn_status asn_planner_topk(asnd_call *c) {
     int axis = 0;
     const asnd_nd *self = asn_call_nd(c, 0);
@@ -125,8 +136,8 @@ asn_status asn_planner_topk(asnd_call *c) {
 /* ---- Kthvalue(self, k, dim, keepdim, valuesOut, indicesOut), MedianDim(self, dim,
  * keepDim, valuesOut, indicesOut), Median(self, valuesOut): the lower of two medians */
 
-/* By a whole sort, whose position is the answer; of all elements through a row-major
- * copy. */
+/* By a whole sort, whose element at position k is the answer, with its position; of all
+ * elements through a row-major copy. */
 static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
@@ -146,6 +157,7 @@ static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_cpu_sort(&self.nd, axis, 0, &sorted.nd, &found.nd));
     asn_view_slice(&sorted, axis, p->k, 1, 1);
     asn_view_slice(&found, axis, p->k, 1, 1);
+    /* keepdim is off, or the input has no dimensions. */
     if (out->ndim < sorted.nd.ndim) {
         asn_view_drop(&sorted, axis);
         asn_view_drop(&found, axis);
@@ -154,12 +166,14 @@ static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return p->indices < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->indices), &found.nd);
 }
 
+/* arg 1: a median; two parameters: of all elements. */
 asn_status asn_planner_kth(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     bool median = c->op->arg == 1, all = c->op->num_params == 2;
     int axis = 0, out = asn_call_out(c), dim_at = median ? 1 : 2;
     if (!all) ASN_TRY(asn_call_axis(c, asn_call_int(c, dim_at), self->ndim, &axis));
     int64_t n = all ? asn_nd_size(self) : self->ndim ? self->shape[axis] : 1;
+    /* From 1, as CANN counts; of n values the lower median is the (n + 1) / 2-th. */
     int64_t k = median ? (n + 1) / 2 : asn_call_int(c, 1);
     bool keep = !all && asn_call_int(c, dim_at + 1);
     uint64_t mask =
@@ -187,7 +201,8 @@ asn_status asn_planner_kth(asnd_call *c) {
  * scalar */
 
 /* A sequence of several dimensions is searched line by line, each value among those of
- * its own line. */
+ * its own line: the leading dimensions of all four agree, and are taken off one by one.
+ * sorter: NULL, or the permutation that sorts. */
 static asn_status search_rows(const asnd_view *sorted, const asnd_view *sorter,
                               const asnd_view *values, bool right, const asnd_view *out) {
     if (sorted->nd.ndim == 1)
@@ -207,7 +222,8 @@ static asn_status search_rows(const asnd_view *sorted, const asnd_view *sorter,
     return ASN_OK;
 }
 
-/* In the common dtype; a scalar among integers is looked for in float64. */
+/* Insertion points of the values. In the common dtype; a scalar among integers is looked
+ * for in float64. right: behind equal elements. */
 static asn_status search_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->indices);
@@ -236,6 +252,7 @@ static asn_status search_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return positions_done(out, &found);
 }
 
+/* values NULL: a scalar, which goes with a 1-d sequence alone. */
 asn_status asn_planner_searchsorted(asnd_call *c) {
     const asnd_nd *sorted = asn_call_nd(c, 0), *values = asn_call_nd(c, 1);
     const asnd_nd *sorter = asn_call_nd(c, 4), *out = asn_call_nd(c, 5);
@@ -268,8 +285,9 @@ asn_status asn_planner_searchsorted(asnd_call *c) {
 
 /* ---- Unique(self, sorted, returnInverse, valueOut, inverseOut), Unique2 with counts */
 
-/* Whatever the outputs have room for; more values than that are an error of the
- * execution. */
+/* Distinct values in ascending order, with the value's number for each element and how
+ * often each occurs, if these are asked for. As many as the outputs have room for; more
+ * values than that are an error of the execution. */
 static asn_status unique_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
@@ -296,6 +314,7 @@ static asn_status unique_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_view to;
     asn_view_set(&to, out);
     asn_view_slice(&to, 0, 0, count, 1);
+    /* The temporaries are as long as the input; their beginnings are the result. */
     values.shape[0] = counts.shape[0] = count;
     ASN_TRY(asn_move(&to.nd, &values.nd));
     asn_exec_resize(e, p->values, 1, &count);
@@ -310,6 +329,7 @@ static asn_status unique_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(asn_exec_nd(e, p->indices), &flat.nd);
 }
 
+/* Sorted whatever `sorted` says. NaN are distinct values each, as in torch. */
 asn_status asn_planner_unique(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     bool with_counts = c->op->num_params == 7, inverse = asn_call_int(c, 2) != 0;
@@ -334,7 +354,8 @@ asn_status asn_planner_unique(asnd_call *c) {
 
 /* ---- Bincount(self, weights, minlength, out) */
 
-/* Counts in int64, weights in float64, then converted. */
+/* Counts in int64, weights in float64, then converted. The kernel refuses negative
+ * elements and those past the output's end. */
 static asn_status bincount_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->values);
@@ -352,6 +373,8 @@ static asn_status bincount_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return out->dtype == t ? ASN_OK : asn_move(out, &sums.nd);
 }
 
+/* weights may be NULL. out is at least minlength long; how long it must be depends on
+ * data, and the body sees it. */
 asn_status asn_planner_bincount(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *weights = asn_call_nd(c, 1),
                   *out = asn_call_nd(c, 3);

@@ -4,6 +4,11 @@
  * keyed by the seed, counted from `offset`: element i takes numbers that depend on (seed,
  * offset, i) alone, so that chunks run in parallel and a program repeats itself. An NPU's
  * numbers are others.
+ *
+ * What an operator wants is made of standard numbers in float64 (uniform in [0, 1) or
+ * normal), in place, and converted last. Two words are set aside for each step of
+ * `offset`, so that calls with neighbouring offsets share numbers if they make more than
+ * two.
  */
 #include <math.h>
 
@@ -16,8 +21,10 @@
 
 typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
 
+/* Elements that a thread makes at a time: even, so that pairs are not cut. */
 enum { CHUNK = 1 << 14 };
 
+/* One plan for all kinds. */
 typedef struct {
     asnd_plan_head head;
     random_kind kind;
@@ -26,13 +33,15 @@ typedef struct {
     uint64_t seed, offset;
 } random_plan;
 
+/* A parallel region's: n values in float64. */
 typedef struct {
     const random_plan *plan;
     double *values;
     int64_t n;
 } random_work;
 
-/* Uniform pairs become normal ones (Box and Muller, 1958), a block at a time. */
+/* Turns n uniform numbers into as many normal ones, n even (Box and Muller, 1958), a
+ * block at a time. Logarithm, cosine and sine are the array library's vector loops. */
 static void box_muller(double *x, int64_t n) {
     const asnd_kernels *k = asn_kernels_get();
     asn_polar b;
@@ -46,8 +55,8 @@ static void box_muller(double *x, int64_t n) {
     }
 }
 
-/* Element i is made from word 2 * offset + i; an even number of words, so that the last
- * pair is whole. */
+/* Makes a chunk of standard numbers. Element i is made from word 2 * offset + i; an even
+ * number of words, so that the last pair is whole. */
 static void random_chunk(void *ctx, int64_t chunk) {
     const random_work *w = ctx;
     const random_plan *p = w->plan;
@@ -61,20 +70,22 @@ static void random_chunk(void *ctx, int64_t chunk) {
     int64_t whole = n & ~(int64_t)1;
     asn_philox_doubles(p->seed, word, whole, x);
     box_muller(x, whole);
+    /* The last element of an odd number is the first of a pair of its own. */
     if (whole == n) return;
     asn_philox_doubles(p->seed, word + (uint64_t)whole, 2, last);
     box_muller(last, 2);
     x[whole] = last[0];
 }
 
-/* A parameter per element: the tensor's value, or the number. */
+/* The parameter of element i: the tensor's value, or the number. */
 static double parameter(const asnd_view *v, const double *values, double number,
                         int64_t i) {
     return v == NULL ? number : values[i];
 }
 
 /* From the standard distributions to the wanted ones, in place, an element at a time
- * where a parameter is a tensor. */
+ * where a parameter is a tensor. first, second: contiguous float64, or NULL for a
+ * number. */
 static void shape_values(const random_plan *p, double *x, int64_t n,
                          const asnd_view *first, const asnd_view *second) {
     const double *a = first ? (const double *)first->nd.data : NULL;
@@ -100,7 +111,7 @@ static asn_status spread(aclOpExecutor *e, int operand, const asnd_nd *out, asnd
     return asn_move(&v->nd, &from.nd);
 }
 
-/* Such an output takes the numbers directly. */
+/* Whether the output is contiguous float64: it takes the numbers directly. */
 static bool is_packed_f64(const asnd_nd *x) {
     int64_t step = 8;
     for (int d = x->ndim - 1; d >= 0; step *= x->shape[d--])
@@ -108,7 +119,8 @@ static bool is_packed_f64(const asnd_nd *x) {
     return x->dtype == ASN_F64;
 }
 
-/* As many bits as the result's dtype holds: rounding would reach 1. */
+/* Cuts uniform numbers to as many bits as the result's dtype holds: rounding would reach
+ * 1. */
 static void truncate_units(double *x, int64_t n, asn_dtype dt) {
     double grid = dt == ASN_F32 ? 0x1p24 : dt == ASN_F16 ? 0x1p11 : 0x1p8;
     if (dt == ASN_F64) return;
@@ -116,8 +128,8 @@ static void truncate_units(double *x, int64_t n, asn_dtype dt) {
         x[i] = floor(x[i] * grid) / grid;
 }
 
-/* Numbers are drawn in float64, whatever the output's dtype, and then converted: one
- * stream of numbers for all dtypes. */
+/* The body of all. Numbers are drawn in float64, whatever the output's dtype, and then
+ * converted: one stream of numbers for all dtypes. */
 static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const random_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -134,6 +146,7 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     }
     if (p->first >= 0) ASN_TRY(spread(e, p->first, out, tmp, &first));
     if (p->second >= 0) ASN_TRY(spread(e, p->second, out, tmp, &second));
+    /* Nothing is left to do but the conversion. */
     bool standard = p->first < 0 && p->second < 0 && p->a == 0 && p->b == 1;
     if (!standard || (p->kind != UNIFORM && p->kind != NORMAL))
         shape_values(p, w.values, w.n, p->first >= 0 ? &first : NULL,
@@ -142,6 +155,8 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return direct ? ASN_OK : asn_move(out, &values.nd);
 }
 
+/* A plan for the standard distribution into parameter `out`; seed and offset are the
+ * parameters seed_at and the next. NULL with the error set. */
 static random_plan *plan_random(asnd_call *c, random_kind kind, int out, int seed_at) {
     double n = (double)asn_nd_size(asn_call_nd(c, out));
     random_plan *p = asn_call_plan(c, random_body, sizeof *p, 300 + 15 * n);
@@ -156,7 +171,8 @@ static random_plan *plan_random(asnd_call *c, random_kind kind, int out, int see
     return p;
 }
 
-/* A parameter that is a number or a tensor. */
+/* Reads parameter i: *operand for a tensor, *number for a scalar, a double or an
+ * integer. */
 static asn_status take_parameter(const asnd_call *c, int i, double *number,
                                  int *operand) {
     switch (c->op->params[i].kind) {
@@ -176,6 +192,7 @@ asn_status asn_planner_random(asnd_call *c) {
     if (to->dtype == ASN_BOOL || (kind != INTEGERS && !asn_is_floating(to->dtype)))
         return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s", c->op->name,
                              c->op->params[out].name, asn_dtype_name(to->dtype));
+    /* Tensors of parameters broadcast to the output. */
     for (int i = at; i < at + 2; i++)
         if (c->op->params[i].kind == ASN_IN &&
             !asn_nd_broadcasts(asn_call_nd(c, i), to->ndim, to->shape))
@@ -185,6 +202,7 @@ asn_status asn_planner_random(asnd_call *c) {
     if (p == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(take_parameter(c, at, &p->a, &p->first));
     ASN_TRY(take_parameter(c, at + 1, &p->b, &p->second));
+    /* The values of tensors are not checked. */
     bool numbers = p->first < 0 && p->second < 0;
     if (numbers && (kind == NORMAL ? !(p->b >= 0) : !(p->a <= p->b)))
         return asn_error_set(ASN_ERR_VALUE, "%s: %s is %g, %s is %g", c->op->name,
@@ -193,7 +211,9 @@ asn_status asn_planner_random(asnd_call *c) {
     return ASN_OK;
 }
 
-/* Bernoulli, BernoulliTensor (self, prob, seed, offset, out), in place or not. */
+/* Bernoulli, BernoulliTensor (self, prob, seed, offset, out), in place or not: 1 with
+ * probability prob, a number or a tensor that broadcasts to out, else 0. self gives the
+ * shape alone. */
 asn_status asn_planner_bernoulli(asnd_call *c) {
     int out = asn_call_out(c);
     const asnd_nd *to = asn_call_nd(c, out), *prob = asn_call_nd(c, 1);
@@ -209,7 +229,8 @@ asn_status asn_planner_bernoulli(asnd_call *c) {
                          c->op->name, p->a);
 }
 
-/* Randperm(n, seed, offset, out) */
+/* Randperm(n, seed, offset, out): a permutation of 0 ... n - 1, by sorting random keys.
+ * Two equal keys would keep their order, which hardly happens with 53 bits. */
 asn_status asn_planner_randperm(asnd_call *c) {
     int64_t n = asn_call_int(c, 0);
     if (n < 0)

@@ -8,6 +8,11 @@
  *
  * One planner serves all: it finds dimensions, keepdim, order, correction by the
  * parameters' names.
+ *
+ * The general path is `simple`: one operation that accumulates. The others are those
+ * whose result needs a second look at the input (variance, norms, log-sum-exp), or two
+ * results of one pass (Aminmax). A dimension that is reduced stays in a program's space,
+ * with an output stride of 0, so that the same views serve all kinds.
  */
 #include <math.h>
 #include <string.h>
@@ -16,22 +21,23 @@
 #include "device/opapi/core/plan.h"
 #include "device/opapi/core/program.h"
 
+/* One plan for all kinds. */
 typedef struct {
     asnd_plan_head head;
     asnd_reduce_kind kind;
-    uint64_t mask;
+    uint64_t mask; /* bit d: dimension d of the input is reduced */
     bool keep;
     double number; /* correction, or the norm's order */
     int64_t count; /* elements per result */
     int in, out,
-        second; /* operands; second: mean of VarMean, maximum of Aminmax, or -1 */
-    asn_dtype loop;
+        second;     /* operands; second: mean of VarMean, maximum of Aminmax, or -1 */
+    asn_dtype loop; /* computed in */
 } reduce_plan;
 
 /* ---- bodies */
 
-/* Where a result of `dtype` goes before its conversion: the output itself when it fits.
- */
+/* Where a result of `dtype` goes before its conversion: the output itself when it fits,
+ * else a temporary of its shape, with strides of 0 along the mask. */
 static asn_status accumulator(asnd_tmp *tmp, const asnd_view *kept, uint64_t mask,
                               asn_dtype dtype, asnd_view *acc) {
     if (kept->nd.dtype == dtype) {
@@ -44,7 +50,8 @@ static asn_status accumulator(asnd_tmp *tmp, const asnd_view *kept, uint64_t mas
     return ASN_OK;
 }
 
-/* kept = finish(acc): conversion only when op is ASN_OP_NONE. */
+/* kept = op(acc), with conversion; ASN_OP_NONE: conversion alone, and nothing where acc
+ * is the output itself. */
 static asn_status finish(const asnd_view *kept, const asnd_view *acc, asn_op op) {
     if (op == ASN_OP_NONE && kept->nd.data == acc->nd.data) return ASN_OK;
     asnd_prog p;
@@ -54,7 +61,7 @@ static asn_status finish(const asnd_view *kept, const asnd_view *acc, asn_op op)
     return asn_prog_run(&p);
 }
 
-/* to may be from. */
+/* to = from / divisor; to may be from. */
 static asn_status divide_by(const asnd_view *to, const asnd_view *from, double divisor) {
     asnd_prog p;
     asn_prog_begin(&p, to->nd.ndim, to->shape, 0);
@@ -64,7 +71,8 @@ static asn_status divide_by(const asnd_view *to, const asnd_view *from, double d
     return asn_prog_run(&p);
 }
 
-/* One pass, and one over the results where they are divided or converted. */
+/* Kinds that are one accumulation: one pass, and one over the results where they are
+ * divided or converted. */
 static asn_status simple(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
                          asnd_tmp *tmp) {
     static const asn_op ops[] = {
@@ -79,10 +87,12 @@ static asn_status simple(const reduce_plan *r, const asnd_nd *in, const asnd_vie
     asnd_prog p;
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     int x = asn_prog_as(&p, asn_prog_in(&p, in), r->loop);
+    /* NaN count as 0; integers have none. */
     if (r->kind == ASN_REDUCE_NANSUM && asn_is_inexact(r->loop)) {
         int zero = asn_prog_const(&p, r->loop, 0);
         x = asn_prog_op3(&p, ASN_OP_WHERE, asn_prog_op1(&p, ASN_OP_ISNAN, x), zero, x);
     }
+    /* Of no elements the operation's identity; a mean of none divides 0 by 0. */
     asn_prog_reduce(&p, ops[r->kind], x, &acc.nd);
     ASN_TRY(asn_prog_run(&p));
     if (r->kind == ASN_REDUCE_MEAN) return divide_by(kept, &acc, (double)r->count);
@@ -105,7 +115,8 @@ static asn_status min_max(const reduce_plan *r, const asnd_nd *in, const asnd_vi
     return finish(second, &high, ASN_OP_NONE);
 }
 
-/* log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite. */
+/* log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite: inf - inf
+ * would be NaN. Of no elements -inf, the logarithm of 0. */
 static asn_status log_sum_exp(const reduce_plan *r, const asnd_nd *in,
                               const asnd_view *kept, asnd_tmp *tmp) {
     asnd_view m, sum;
@@ -119,15 +130,18 @@ static asn_status log_sum_exp(const reduce_plan *r, const asnd_nd *in,
     for (int d = 0; d < in->ndim; d++)
         if (r->mask >> d & 1) m.strides[d] = sum.strides[d] = 0;
     asnd_prog p;
+    /* The maximum of each line. */
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     asn_prog_reduce(&p, ASN_OP_MAXIMUM, asn_prog_as(&p, asn_prog_in(&p, in), r->loop),
                     &m.nd);
     ASN_TRY(asn_prog_run(&p));
+    /* m = isfinite(m) ? m : 0. */
     asn_prog_begin(&p, m.nd.ndim, m.shape, 0);
     int x = asn_prog_in(&p, &m.nd), zero = asn_prog_const(&p, r->loop, 0);
     int finite = asn_prog_op1(&p, ASN_OP_ISFINITE, x);
     asn_prog_out(&p, asn_prog_op3(&p, ASN_OP_WHERE, finite, x, zero), &m.nd);
     ASN_TRY(asn_prog_run(&p));
+    /* The sum of exp(x - m), then its logarithm. */
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     x = asn_prog_as(&p, asn_prog_in(&p, in), r->loop);
     x = asn_prog_op2(&p, ASN_OP_SUBTRACT, x, asn_prog_in(&p, &m.nd));
@@ -139,7 +153,8 @@ static asn_status log_sum_exp(const reduce_plan *r, const asnd_nd *in,
     return asn_prog_run(&p);
 }
 
-/* Of everything, lying in one piece: one pass. */
+/* Whether all elements are reduced, in one piece of float32 or float64, without
+ * conversion: then variance_of_line does it in one pass. */
 static bool is_one_line(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept) {
     int64_t stride = asn_itemsize(in->dtype);
     if ((in->dtype != ASN_F32 && in->dtype != ASN_F64) || kept->nd.dtype != in->dtype ||
@@ -150,7 +165,8 @@ static bool is_one_line(const reduce_plan *r, const asnd_nd *in, const asnd_view
     return true;
 }
 
-/* A correction above the count divides by 0, as the other way does. */
+/* The variance, or its root, of r->count contiguous elements, to the one element of kept.
+ * A correction above the count divides by 0, as the other way does. */
 static asn_status variance_of_line(const reduce_plan *r, const asnd_nd *in,
                                    const asnd_view *kept) {
     double m2, divisor = fmax((double)r->count - r->number, 0);
@@ -164,8 +180,9 @@ static asn_status variance_of_line(const reduce_plan *r, const asnd_nd *in,
     return ASN_OK;
 }
 
-/* Two passes over the input: the mean, then the squared deviations, which do not cancel.
- */
+/* Variance or standard deviation; second: NULL, or where the mean goes. Two passes over
+ * the input: the mean, then the squared deviations, which do not cancel. Those of complex
+ * numbers are squares of absolute values. */
 static asn_status variance(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
                            const asnd_view *second, asnd_tmp *tmp) {
     if (second == NULL && is_one_line(r, in, kept)) return variance_of_line(r, in, kept);
@@ -180,6 +197,7 @@ static asn_status variance(const reduce_plan *r, const asnd_nd *in, const asnd_v
     asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_as(&p, asn_prog_in(&p, in), r->loop),
                     &mean.nd);
     ASN_TRY(asn_prog_run(&p));
+    /* The sums become means in place. */
     ASN_TRY(divide_by(&mean, &mean, (double)r->count));
     if (second != NULL) ASN_TRY(finish(second, &mean, ASN_OP_NONE));
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
@@ -197,7 +215,9 @@ static asn_status variance(const reduce_plan *r, const asnd_nd *in, const asnd_v
     return asn_prog_run(&p);
 }
 
-/* The vector norm of order r->number. */
+/* The vector norm of order r->number: (sum |x|^p)^(1/p), the largest or smallest |x| for
+ * an infinite p, the number of elements that are not 0 for p = 0. The orders 1 and 2 need
+ * no power. */
 static asn_status norm(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
                        asnd_tmp *tmp) {
     asn_dtype real = asn_real_dtype(r->loop);
@@ -230,6 +250,7 @@ static asn_status norm(const reduce_plan *r, const asnd_nd *in, const asnd_view 
     return asn_prog_run(&p);
 }
 
+/* Sees the outputs with their reduced dimensions, and goes on by kind. */
 static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const reduce_plan *r = plan;
     const asnd_nd *in = asn_exec_nd(e, r->in);
@@ -265,11 +286,14 @@ asn_status asn_check_reduced(const asnd_call *c, int in, int out, uint64_t mask,
     return asn_call_same_shape(c, out, ndim, shape);
 }
 
+/* Kinds whose operation has no identity: of no elements they are an error. */
 static bool is_extreme(asnd_reduce_kind kind) {
     return kind == ASN_REDUCE_MAX || kind == ASN_REDUCE_MIN || kind == ASN_REDUCE_MINMAX;
 }
 
-/* The dtype of the arithmetic. */
+/* The dtype of the arithmetic: the input's for extremes, bool for logic, else the
+ * promotion of input and output, halves in float32. From the mean on, kinds are
+ * floating. */
 static asn_dtype loop_of(asnd_reduce_kind kind, asn_dtype in, asn_dtype out) {
     if (is_extreme(kind)) return in;
     if (kind == ASN_REDUCE_ALL || kind == ASN_REDUCE_ANY) return ASN_BOOL;
@@ -278,16 +302,19 @@ static asn_dtype loop_of(asnd_reduce_kind kind, asn_dtype in, asn_dtype out) {
     return kind > ASN_REDUCE_PROD && !asn_is_inexact(t) ? ASN_F32 : t;
 }
 
+/* What the parameters of a call say. */
 typedef struct {
     uint64_t mask;
     bool keep, noop, whole; /* whole: the operator has no parameter for dimensions */
     double number;
 } options;
 
-/* By the parameters' kinds and names, since each operator has some of them, in places of
- * its own. */
+/* Reads the options by the parameters' kinds and names, since each operator has some of
+ * them, in places of its own. Without dimensions everything is reduced; noop
+ * (noopWithEmptyAxes) makes that nothing. */
 static asn_status read_options(const asnd_call *c, options *o) {
     int ndim = asn_call_nd(c, 0)->ndim, axis = 0;
+    /* The default correction is 1; the default order of a norm, 2. */
     *o = (options){.mask = ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1,
                    .whole = true,
                    .number = 1};
@@ -312,6 +339,7 @@ static asn_status read_options(const asnd_call *c, options *o) {
             o->number = (double)asn_call_int(c, i); /* correction, unbiased */
         }
     }
+    /* It counts only where no dimensions are given. */
     o->noop = o->noop && empty;
     if (o->noop) o->mask = 0;
     return ASN_OK;
@@ -324,12 +352,14 @@ static int second_out(const asnd_call *c, int first) {
     return -1;
 }
 
+/* arg is the kind. The input is parameter 0; outputs are found by their kinds. */
 asn_status asn_planner_reduce(asnd_call *c) {
     options o;
     int out = asn_call_out(c), second = second_out(c, out);
     asnd_reduce_kind kind = (asnd_reduce_kind)c->op->arg;
     const asnd_nd *in = asn_call_nd(c, 0);
     ASN_TRY(read_options(c, &o));
+    /* CANN writes the one value of an operator without dimensions to shape (1,), too. */
     for (int i = out; o.whole && i < c->op->num_params; i++)
         asn_call_one_value(c, i);
     ASN_TRY(asn_check_reduced(c, 0, out, o.mask, o.keep || o.noop));
@@ -337,6 +367,7 @@ asn_status asn_planner_reduce(asnd_call *c) {
     asn_dtype loop = loop_of(kind, in->dtype, asn_call_nd(c, out)->dtype);
     asn_dtype result = kind >= ASN_REDUCE_VAR ? asn_real_dtype(loop) : loop;
     ASN_TRY(asn_call_convertible(c, result, out));
+    /* Elements for each result; 0 is allowed where the operation has an identity. */
     int64_t count = 1;
     for (int d = 0; d < in->ndim; d++)
         if (o.mask >> d & 1) count *= in->shape[d];

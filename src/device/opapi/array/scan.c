@@ -3,6 +3,9 @@
  * A scan converts into the output and runs there in place. Cummax and Cummin find
  * positions from values: where an element equals the running value, its position is a
  * candidate, and the running maximum of the candidates is the latest of them.
+ *
+ * The scans themselves go strictly left to right (cpu/loops/scan.h), along any axis by
+ * strides. A tensor without dimensions is a line of one element.
  */
 #include <string.h>
 
@@ -14,13 +17,15 @@
 #include "device/opapi/core/plan.h"
 #include "device/opapi/core/program.h"
 
+/* One plan for all; which fields count depends on the body. */
 typedef struct {
     asnd_plan_head head;
-    int self, out, indices, axis;
+    int self, out, indices, axis; /* operands, -1: absent; the axis */
     asn_op op;
     bool exclusive, reverse, keep, smallest;
 } scan_plan;
 
+/* A plan with self (parameter 0), out and the axis set; NULL with the error set. */
 static scan_plan *plan_scan(asnd_call *c, asnd_body_fn body, int out, int axis) {
     double work = 100 + 1.5 * (double)asn_nd_size(asn_call_nd(c, 0));
     scan_plan *p = asn_call_plan(c, body, sizeof *p, work);
@@ -36,7 +41,9 @@ static scan_plan *plan_scan(asnd_call *c, asnd_body_fn body, int out, int axis) 
 /* ---- Cumsum(self, dim, dtype, out), CumsumV2(self, dim, exclusive, reverse, out),
  * Cumprod(input, dim, dtype, out), InplaceCumprod(input, dim) */
 
-/* A reversed scan is one over views with negative strides. */
+/* out = the running op of self along the axis, in out's dtype. A reversed scan is one
+ * over views with negative strides. Exclusive: element i is the sum of those before
+ * it. */
 static asn_status scan_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const scan_plan *p = plan;
@@ -61,12 +68,15 @@ static asn_status scan_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         ASN_TRY(asn_cpu_fill(&first.nd, zero));
         return n > 1 ? asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL) : ASN_OK;
     }
+    /* Without a conversion there is no copy: the scan reads self. */
     if (in.nd.dtype == out.nd.dtype)
         return asn_cpu_scan(p->op, p->axis, &in.nd, &out.nd, NULL);
     ASN_TRY(asn_move(&out.nd, &in.nd));
     return asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL);
 }
 
+/* arg is the operation. dim is an integer or a scalar. `dtype` is taken
+ * from the output. */
 asn_status asn_planner_scan(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int axis = 0, out = asn_call_out(c);
@@ -87,7 +97,10 @@ asn_status asn_planner_scan(asnd_call *c) {
 
 /* ---- Cummax, Cummin (self, dim, valuesOut, indicesOut) */
 
-/* NaN is a candidate too: from the first one on it is the running value. */
+/* indices = the position of the running value, the latest among equal ones, as in
+ * torch.cummax. An element that equals the running value is a candidate, any other counts
+ * as position 0. NaN is a candidate too: from the first one on it is the running
+ * value. */
 static asn_status extreme_positions(const scan_plan *p, const asnd_view *in,
                                     const asnd_view *values, const asnd_nd *indices,
                                     asnd_tmp *tmp) {
@@ -95,6 +108,7 @@ static asn_status extreme_positions(const scan_plan *p, const asnd_view *in,
     int64_t n = in->shape[p->axis], zero = 0, one = 1;
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &line));
     ASN_TRY(asn_cpu_arange(&line.nd, &zero, &one));
+    /* Positions vary along the axis alone. */
     while (line.nd.ndim < in->nd.ndim - p->axis)
         asn_view_insert(&line, line.nd.ndim, 1, 0);
     asn_view_broadcast(&line, in->nd.ndim, in->shape);
@@ -115,6 +129,7 @@ static asn_status extreme_positions(const scan_plan *p, const asnd_view *in,
     return asn_move(&to.nd, &latest.nd);
 }
 
+/* First the values, then the positions by comparison with self. */
 static asn_status cummax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const scan_plan *p = plan;
     asnd_view in, values;
@@ -126,6 +141,7 @@ static asn_status cummax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return extreme_positions(p, &in, &values, asn_exec_nd(e, p->indices), tmp);
 }
 
+/* arg is the operation, a maximum or a minimum. */
 asn_status asn_planner_cummax(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int axis = 0;
@@ -145,13 +161,16 @@ asn_status asn_planner_cummax(asnd_call *c) {
 /* ---- ArgMax, ArgMin (self, dim, keepdim, out); MaxDim, MinDim (self, dim, keepdim, out,
  * indices) */
 
-/* Values are gathered at the positions found, so that both name the same element. */
+/* Positions of the first extreme along the axis, NaN before all. Values are gathered at
+ * the positions found, so that both name the same element. */
 static asn_status extreme_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const scan_plan *p = plan;
     const asnd_nd *indices = asn_exec_nd(e, p->indices);
     asnd_view in, found, kept;
     asn_view_set(&in, asn_exec_nd(e, p->self));
     asn_view_at_least_1d(&in);
+    /* The output with the axis kept, of extent 1; `result` is the temporary without it,
+     * as the kernel wants it. */
     asn_view_reduced(&kept, indices, UINT64_C(1) << p->axis, p->keep && indices->ndim,
                      in.nd.ndim);
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, kept.nd.ndim, kept.shape, &found));
@@ -169,6 +188,8 @@ static asn_status extreme_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_gather(&in.nd, p->axis, &found.nd, &values.nd);
 }
 
+/* Five parameters: values and positions. arg 1: the smallest. No elements are an error,
+ * unless there is no line at all. */
 asn_status asn_planner_extreme(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     bool with_values = c->op->num_params == 5, keep = asn_call_int(c, 2) != 0;

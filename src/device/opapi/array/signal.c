@@ -6,6 +6,9 @@
  * A short-time transform is a view of overlapping frames, one fused multiplication by the
  * window, and one transform over all frames; the result is turned into CANN's order of
  * dimensions by a view.
+ *
+ * Limits are CANN's: Rfft1D transforms the last dimension of float32, and Stft does not
+ * pad its input at the ends, as torch.stft does before it frames.
  */
 #include <math.h>
 #include <string.h>
@@ -17,8 +20,10 @@
 /* ---- aclRfft1D(self, n, dim, norm, out): out is (..., n / 2 + 1, 2), or the same
  * numbers with the last two dimensions in one, which CANN's page does not tell apart. */
 
+/* CANN's numbers for norm: as it is, divided by n, by the root of n. */
 enum { NORM_NONE = 1, NORM_BY_N, NORM_BY_ROOT };
 
+/* Transforms into complex64, which is moved to out as pairs of float32. */
 static asn_status rfft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]), *out = asn_exec_nd(e, p->at[4]);
@@ -32,10 +37,13 @@ static asn_status rfft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_tmp_view(tmp, ASN_C64, in->ndim, shape, &complex));
     ASN_TRY(asn_cpu_fft(ASN_FFT_REAL_FORWARD, false, n, scale, in->ndim - 1, in,
                         &complex.nd));
+    /* out's shape, with or without a last dimension of 2: the numbers are the same. */
     asn_view_plain(&pairs, ASN_F32, out->ndim, out->shape, complex.nd.data);
     return asn_move(out, &pairs.nd);
 }
 
+/* n may differ from self's extent: longer lines are cut, shorter ones extended with
+ * zeros. */
 asn_status asn_planner_rfft(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 4);
     int64_t n = asn_call_int(c, 1), norm = asn_call_int(c, 3), shape[ASN_ND_MAX_DIMS + 1];
@@ -67,7 +75,8 @@ asn_status asn_planner_rfft(asnd_call *c) {
 /* ---- aclStft(self, windowOptional, out, nFft, hopLength, winLength, normalized,
  * onesided, returnComplex): torch.stft without its padding */
 
-/* The window as `dt`, with zeros on both sides, if it is given or shorter than n. */
+/* *w = the window as `dt`, n long, with zeros on both sides where it is shorter. Without
+ * a window it is winLength ones in the middle. */
 static asn_status padded_window(aclOpExecutor *e, const asnd_packed *p, asn_dtype dt,
                                 asnd_tmp *tmp, asnd_view *w) {
     int64_t n = p->n[0], length = p->arg[5].i;
@@ -83,10 +92,13 @@ static asn_status padded_window(aclOpExecutor *e, const asnd_packed *p, asn_dtyp
     return asn_move(&middle.nd, &ones.nd);
 }
 
+/* n[0]: nFft; n[1]: frequencies; n[2]: frames. The result is (batch, frequencies,
+ * frames), as complex numbers or with a last dimension of 2. */
 static asn_status stft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->at[2]);
     int64_t n = p->n[0], bins = p->n[1], frames = p->n[2];
+    /* A real transform gives the one-sided result; the two-sided one is complex. */
     bool whole = p->arg[8].i != 0, one_sided = bins != n || n == 1;
     asn_dtype complex = p->loop == ASN_F64 || p->loop == ASN_C128 ? ASN_C128 : ASN_C64;
     asn_dtype dt = one_sided && !asn_is_complex(p->loop) ? p->loop : complex;
@@ -94,6 +106,8 @@ static asn_status stft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_packed_in(e, p, 0, dt, tmp, &x));
     if (x.nd.ndim == 1) asn_view_insert(&x, 0, 1, 0);
     int64_t shape[4] = {x.shape[0], frames, n, 2}, hop = p->arg[4].i;
+    /* (batch, frames, n) over the packed signal: frame f begins at element f * hop, so
+     * that frames overlap without a copy. */
     asn_view_drop(&x, 1);
     asn_view_insert(&x, 1, frames, hop * asn_itemsize(dt));
     asn_view_insert(&x, 2, n, asn_itemsize(dt));
@@ -105,6 +119,7 @@ static asn_status stft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int left = asn_prog_in(&prog, &x.nd), right = asn_prog_in(&prog, &window.nd);
     asn_prog_out(&prog, asn_prog_op2(&prog, ASN_OP_MULTIPLY, left, right), &framed.nd);
     ASN_TRY(asn_prog_run(&prog));
+    /* normalized divides by the root of nFft. */
     shape[2] = bins;
     ASN_TRY(asn_tmp_view(tmp, complex, 3, shape, &spectrum));
     ASN_TRY(asn_cpu_fft(asn_is_complex(dt) ? ASN_FFT_COMPLEX : ASN_FFT_REAL_FORWARD,
@@ -116,12 +131,14 @@ static asn_status stft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_view_plain(&pairs, asn_real_dtype(complex), 4, shape, spectrum.nd.data);
         asn_view_set(&turned, &pairs.nd);
     }
+    /* Frequencies come before frames. */
     asn_view_permute(&turned, (const int[]){0, 2, 1, 3});
     if (out->ndim < turned.nd.ndim) asn_view_drop(&turned, 0);
     return asn_move(out, &turned.nd);
 }
 
-/* The numbers of the call fit together. */
+/* Checks the numbers of the call against self and each other: at least one frame, and a
+ * window of winLength that fits into it. */
 static asn_status check_frames(const asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *window = asn_call_nd(c, 1);
     int64_t length = self->shape[self->ndim - 1], n = asn_call_int(c, 3),
@@ -144,6 +161,8 @@ static asn_status check_frames(const asnd_call *c) {
     return ASN_OK;
 }
 
+/* dt is the promotion of signal and window; the result is complex of that width, or pairs
+ * of its real dtype. */
 asn_status asn_planner_stft(asnd_call *c) {
     const uint32_t dtypes =
         ASN_BIT(ASN_F32) | ASN_BIT(ASN_F64) | ASN_BIT(ASN_C64) | ASN_BIT(ASN_C128);

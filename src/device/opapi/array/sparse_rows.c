@@ -1,13 +1,20 @@
 /* CPU device, operators: rows of a table chosen by index, and rows that are rescaled.
  *
- * EmbeddingBag, EmbeddingDenseBackward, EmbeddingRenorm, Renorm, GroupedBiasAddGrad.
+ * EmbeddingBag, EmbeddingDenseBackward, EmbeddingRenorm, Renorm.
  * Sums of rows are made in float64, in the order of the indices.
+ *
+ * Indices are data, so that one out of range is an error of the task; all are checked
+ * before an output is written. Negative indices are out of range here, unlike in
+ * indexing.
+ *
+ * Bodies are plain loops over packed copies (packed.h).
  */
 #include <math.h>
 #include <string.h>
 
 #include "device/opapi/core/packed.h"
 
+/* The error of an index; `what` names it. */
 static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
     return asn_error_set(ASN_ERR_INDEX, "%s %lld is out of bounds for %lld rows", what,
                          (long long)got, (long long)limit);
@@ -17,7 +24,8 @@ static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
  * out)
  */
 
-/* How often each row is named; all indices are checked on the way. */
+/* (*counts)[row] = how often each of `rows` rows is named by index[0 .. n); all indices
+ * are checked on the way. */
 static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_tmp *tmp,
                             int64_t **counts) {
     *counts = asn_tmp_alloc(tmp, ((size_t)rows + 1) * sizeof **counts);
@@ -30,7 +38,8 @@ static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_
     return ASN_OK;
 }
 
-/* The padding row gets no gradient. By frequency: a row's gradients are averaged. */
+/* out[row] = the sum of the gradients of all positions that name it. The padding row gets
+ * no gradient. By frequency: a row's gradients are averaged. */
 static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view grad, indices, out;
@@ -52,6 +61,7 @@ static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
     return asn_packed_done(e, p, 5, &out);
 }
 
+/* grad is (..., width), with a row for each index; out is (numWeights, width). */
 asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
     const asnd_nd *grad = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1);
     ASN_TRY(asn_call_floating(c, 0));
@@ -79,6 +89,8 @@ asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
  * maxIndices); mode 0 sum, 1 mean, 2 max. scaleGradByFreq and sparse concern the
  * gradient. The three auxiliary outputs are what torch.embedding_bag returns. */
 
+/* The arrays of a call: weight is (rows, width), out (bags, width). A bag's indices begin
+ * at offset[bag] and end where the next one begins. */
 typedef struct {
     const double *weight, *sample;
     const int64_t *index, *offset;
@@ -87,7 +99,8 @@ typedef struct {
     int64_t rows, width, num_indices, bags, padding, mode;
 } bags;
 
-/* An empty bag is 0. Padding counts for nothing, not even in the mean. */
+/* Computes a row of `out` and its share of the auxiliary outputs. An empty bag is 0.
+ * Padding counts for nothing, not even in the mean. */
 static asn_status one_bag(const bags *b, int64_t bag) {
     int64_t first = b->offset[bag], count = 0;
     int64_t end = bag + 1 < b->bags ? b->offset[bag + 1] : b->num_indices;
@@ -105,6 +118,7 @@ static asn_status one_bag(const bags *b, int64_t bag) {
         const double *w = b->weight + row * b->width;
         double factor = b->sample ? b->sample[i] : 1;
         for (int64_t k = 0; k < b->width; k++) {
+            /* The first of equal maxima stays; NaN is one only where it comes first. */
             if (b->mode != 2) {
                 out[k] += w[k] * factor;
             } else if (count == 0 || w[k] > out[k]) {
@@ -121,7 +135,8 @@ static asn_status one_bag(const bags *b, int64_t bag) {
     return ASN_OK;
 }
 
-/* Writes what there is room for: CANN's outputs are 1-d, some empty by mode. */
+/* Writes n positions where the output has exactly that room: CANN's outputs are 1-d, some
+ * empty by mode. */
 static asn_status store_positions(aclOpExecutor *e, int operand, const int64_t *values,
                                   int64_t n) {
     const asnd_nd *out = asn_exec_nd(e, operand);
@@ -140,6 +155,8 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     if (p->at[6] >= 0) ASN_TRY(asn_packed_in(e, p, 6, ASN_F64, tmp, &sample));
     ASN_TRY(asn_packed_out(e, p, 9, ASN_F64, tmp, &out));
     int64_t n = p->n[0], count = p->n[1], width = p->n[2];
+    /* One block for all three auxiliary outputs, zeroed; arg_max is read in mode 2
+     * alone. */
     size_t room = (size_t)(n + count + count * width + 1) * sizeof(int64_t);
     int64_t *positions = asn_tmp_alloc(tmp, room);
     if (positions == NULL) return ASN_ERR_MEMORY;
@@ -168,6 +185,8 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
                            b.mode == 2 ? count * width : count);
 }
 
+/* offsets holds a bag's beginning each and, with includeLastOffset, the end of the
+ * last. */
 asn_status asn_planner_embedding_bag(asnd_call *c) {
     const asnd_nd *weight = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
                   *offsets = asn_call_nd(c, 2), *sample = asn_call_nd(c, 6);
@@ -205,6 +224,7 @@ asn_status asn_planner_embedding_bag(asnd_call *c) {
 /* ---- Renorm(self, p, dim, maxNorm, out), InplaceRenorm; EmbeddingRenorm(selfRef,
  * indices, maxNorm, normType): slices whose norm is above the bound are scaled to it */
 
+/* The norm of order p of a slice: `outer` pieces of `inner` elements, `step` apart. */
 static double norm_of(const double *x, int64_t outer, int64_t step, int64_t inner,
                       double p) {
     double sum = 0;
@@ -220,6 +240,8 @@ static double norm_of(const double *x, int64_t outer, int64_t step, int64_t inne
     return isinf(p) || p == 0 || p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
+/* Scales a slice in place, whose norm is above the bound; 1e-7 keeps the result below it,
+ * as torch has it. */
 static void renorm_slice(double *x, int64_t outer, int64_t step, int64_t inner, double p,
                          double bound) {
     double norm = norm_of(x, outer, step, inner, p);
@@ -230,6 +252,8 @@ static void renorm_slice(double *x, int64_t outer, int64_t step, int64_t inner, 
             x[i * step + k] *= scale;
 }
 
+/* Slice i of the dimension: n[0] pieces of n[2] elements, n[1] * n[2] apart, in a float64
+ * copy. */
 static asn_status renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);
@@ -243,6 +267,7 @@ static asn_status renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, p->kind, &v);
 }
 
+/* The order of a norm is above 0, the bound not negative; NaN is refused. */
 static asn_status check_norm(const asnd_call *c, double norm, double bound) {
     if (norm > 0 && bound >= 0) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
@@ -251,6 +276,7 @@ static asn_status check_norm(const asnd_call *c, double norm, double bound) {
                          c->op->name, norm, bound);
 }
 
+/* n[0], n[1], n[2]: the product of extents before dim, dim's, the product after it. */
 asn_status asn_planner_renorm(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int out = asn_call_out(c), axis = 0;
@@ -274,6 +300,7 @@ asn_status asn_planner_renorm(asnd_call *c) {
     return ASN_OK;
 }
 
+/* In place, the rows that are named, each once however often it is named. */
 static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *table = asn_exec_nd(e, p->at[0]);
@@ -296,6 +323,7 @@ static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *
     return ASN_OK;
 }
 
+/* p->arg: 2 is the bound, 3 the order. */
 asn_status asn_planner_embedding_renorm(asnd_call *c) {
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 2, 2));

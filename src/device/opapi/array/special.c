@@ -20,6 +20,7 @@
 
 static const double pi = 3.14159265358979323846;
 
+/* The logarithmic derivative of the gamma function. */
 static double digamma(double x) {
     double result = 0;
     if (isnan(x)) return x;
@@ -29,9 +30,12 @@ static double digamma(double x) {
         result = -pi / tan(pi * (x - rint(x))); /* exact to the nearest pole */
         x = 1 - x;
     }
+    /* digamma(x) = digamma(x + 1) - 1 / x, until the series holds. */
     for (; x < 10; x++)
         result -= 1 / x;
+    /* The series adds nothing to the logarithm. */
     if (x >= 1e17) return result + log(x);
+    /* B_2k / 2k for k = 1 to 8. */
     static const double series[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
                                     1.0 / 132, -691.0 / 32760, 1.0 / 12,  -3617.0 / 8160};
     double z = 1 / (x * x), sum = 0;
@@ -40,22 +44,25 @@ static double digamma(double x) {
     return result + log(x) - 0.5 / x - sum;
 }
 
-/* lgamma would write a global sign. */
+/* log |gamma(x)|. lgamma would write a global sign, which threads share. */
 static double log_gamma(double x) {
     int sign;
     return lgamma_r(x, &sign);
 }
 
-/* Next to 1 erfc keeps the digits that erf has lost. */
+/* The x' with erf(x') = x; infinite at -1 and 1, NaN beyond. Next to 1 erfc keeps the
+ * digits that erf has lost. */
 static double erfinv(double x) {
     double a = fabs(x);
     if (!(a < 1)) return a == 1 ? copysign(INFINITY, x) : NAN;
     if (a < 1e-8) return x * 0.88622692545275801365; /* the next term is x**3 / 4 */
+    /* A first guess, good enough for a cubic iteration. */
     double y = a * (0.886 + 0.3 * a * a);
     if (a >= 0.5) {
         double l = log((1 - a) * (1 + a)), h = 2 / (pi * 0.147) + l / 2;
         y = sqrt(sqrt(h * h - l / 0.147) - h);
     }
+    /* A step below 1e-7 leaves an error far below the last bit: convergence is cubic. */
     double step = y;
     for (int k = 0; k < 8 && fabs(step) > 1e-7 * y; k++) {
         double err = a < 0.5 ? a - erf(y) : erfc(y) - (1 - a);
@@ -66,10 +73,13 @@ static double erfinv(double x) {
     return copysign(y, x);
 }
 
+/* By the operator's arg. */
 static double (*const functions[])(double) = {digamma, log_gamma, erfinv};
 
+/* Elements that a thread takes at a time. */
 enum { CHUNK = 4096 };
 
+/* A parallel region's: f over n values, in place. */
 typedef struct {
     double (*f)(double);
     double *x;
@@ -83,6 +93,7 @@ static void special_chunk(void *ctx, int64_t chunk) {
         w->x[i] = w->f(w->x[i]);
 }
 
+/* Through a float64 copy, so that self may be the output. */
 static asn_status special_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);
@@ -94,6 +105,7 @@ static asn_status special_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, p->axis, &x);
 }
 
+/* p->axis keeps the output's parameter: 0 in place, else 1. */
 asn_status asn_planner_special(asnd_call *c) {
     int out = asn_call_out(c);
     const asnd_nd *self = asn_call_nd(c, 0);

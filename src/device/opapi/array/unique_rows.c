@@ -7,6 +7,10 @@
  * dtype) or of elements. As in torch, -0.0 equals 0.0, NaN equals nothing, and UniqueDim
  * sorts whatever `sorted` says. The outputs are as large as they may become; the
  * program's tensors get the shapes that come out.
+ *
+ * UniqueDim ranks all elements by one sort of the flat array, then sorts rows of ranks:
+ * comparing integers serves every dtype, and equal elements have equal ranks.
+ * UniqueConsecutive compares neighbours in one fused program and sorts nothing.
  */
 #include <string.h>
 
@@ -14,6 +18,7 @@
 #include "device/opapi/core/packed.h"
 #include "device/opapi/core/program.h"
 
+/* CANN's dim for UniqueConsecutive without a dimension. */
 enum { ALL_IN_A_ROW = 1000 };
 
 typedef struct {
@@ -24,13 +29,15 @@ typedef struct {
 
 /* ---- sorting rows of ranks */
 
+/* Lexicographic: below 0, 0 or above 0. */
 static int compare_rows(const int64_t *a, const int64_t *b, int64_t width) {
     for (int64_t k = 0; k < width; k++)
         if (a[k] != b[k]) return a[k] < b[k] ? -1 : 1;
     return 0;
 }
 
-/* order = the rows' positions, ascending and stable: merges of growing runs. */
+/* order = the positions of n rows, ascending and stable: a merge sort from runs of one
+ * row up; spare has room for n. Ranks are not moved. */
 static void sort_rows(const int64_t *ranks, int64_t n, int64_t width, int64_t *order,
                       int64_t *spare) {
     int64_t *from = order, *to = spare;
@@ -52,10 +59,12 @@ static void sort_rows(const int64_t *ranks, int64_t n, int64_t width, int64_t *o
         from = to;
         to = t;
     }
+    /* After an odd number of rounds the result is in `spare`. */
     if (from != order) memcpy(order, from, (size_t)n * sizeof *order);
 }
 
-/* same[i] = whether row i equals row i - 1 (same[0] = 0), in the order of the rows. */
+/* Sorts the rows: same[i] = whether row order[i] equals row order[i - 1] (same[0] is not
+ * set). Each NaN has a rank of its own. */
 static asn_status rank_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *order,
                             uint8_t *same) {
     int64_t n = rows->shape[0], width = rows->shape[1], size = n * width, count;
@@ -76,13 +85,15 @@ static asn_status rank_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *order
     return ASN_OK;
 }
 
-/* The same for the rows as they come. */
+/* The same for the rows as they come: order is 0, 1, ..., and same[i] tells of rows i and
+ * i - 1. */
 static asn_status match_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *order,
                              uint8_t *same) {
     (void)tmp;
     int64_t n = rows->shape[0], width = rows->shape[1];
     for (int64_t i = 0; i < n; i++)
         order[i] = i;
+    /* Rows of no elements are all equal. */
     if (n < 2 || width == 0) {
         memset(same, 1, (size_t)n);
         return ASN_OK;
@@ -94,6 +105,8 @@ static asn_status match_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *orde
     asn_view_set(&after, &rows->nd);
     asn_view_slice(&after, 0, 1, n - 1, 1);
     asn_view_plain(&result, ASN_BOOL, 2, all, same + 1);
+    /* One program over (n - 1, width): row i with row i + 1, "and" along the row, into a
+     * byte each. */
     memset(same + 1, 1, (size_t)n - 1);
     result.shape[1] = width;
     result.strides[1] = 0;
@@ -109,7 +122,8 @@ static asn_status match_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *orde
 
 /* ---- results */
 
-/* Writes the first `count` slices, and tells the tensor its extent. */
+/* Writes v, which is `count` long along the axis, to the beginning of an output, and
+ * tells its tensor the shape. operand -1: nothing. */
 static asn_status resize(aclOpExecutor *e, int operand, asnd_view *v, int axis,
                          int64_t count) {
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -123,7 +137,8 @@ static asn_status resize(aclOpExecutor *e, int operand, asnd_view *v, int axis,
     return ASN_OK;
 }
 
-/* The first row of each run is its value. */
+/* Writes all outputs. The first row of each run is its value; rows are in `order`, and
+ * same[i] says that row i of that order goes on with the run. */
 static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_view *rows,
                              const int64_t *order, const uint8_t *same, asnd_tmp *tmp) {
     int64_t n = rows->shape[0], count = 0;
@@ -145,6 +160,7 @@ static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_vi
         times[count - 1]++;
     }
     int axis = p->axis < 0 ? 0 : p->axis;
+    /* What fits values and counts; more is an error of the task. */
     int64_t room = out->shape[axis];
     if (p->counts >= 0 && asn_exec_nd(e, p->counts)->shape[0] < room)
         room = asn_exec_nd(e, p->counts)->shape[0];
@@ -152,6 +168,7 @@ static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_vi
         return asn_error_set(ASN_ERR_VALUE,
                              "%lld distinct slices; there is room for %lld",
                              (long long)count, (long long)room);
+    /* The temporaries have room for n; the first `count` are the result. */
     counts.shape[0] = count;
     ASN_TRY(resize(e, p->counts, &counts, 0, count));
     if (p->inverse >= 0) {
@@ -163,6 +180,7 @@ static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_vi
         asn_view_plain(&shaped, rows->nd.dtype, 1, &count, first.nd.data);
         return resize(e, p->values, &shaped, 0, count);
     }
+    /* Rows back to slices: the dimension in front returns to its place. */
     int64_t shape[ASN_ND_MAX_DIMS];
     int axes[ASN_ND_MAX_DIMS];
     shape[0] = count;
@@ -175,7 +193,8 @@ static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_vi
     return resize(e, p->values, &shaped, axis, count);
 }
 
-/* Each slice as a row of a packed copy. */
+/* rows = a packed copy of shape (n, width), each slice along the axis a row; without an
+ * axis, each element. */
 static asn_status slices(aclOpExecutor *e, const rows_plan *p, asnd_tmp *tmp,
                          asnd_view *rows) {
     const asnd_nd *in = asn_exec_nd(e, p->self);
@@ -190,6 +209,7 @@ static asn_status slices(aclOpExecutor *e, const rows_plan *p, asnd_tmp *tmp,
     return ASN_OK;
 }
 
+/* Both operators: find the order and the runs, then write. */
 static asn_status rows_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp, bool sorts) {
     const rows_plan *p = plan;
     asnd_view rows;
@@ -202,15 +222,18 @@ static asn_status rows_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp, bool so
     return write_rows(e, p, &rows, order, same, tmp);
 }
 
+/* UniqueDim sorts its slices. */
 static asn_status unique_dim_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return rows_body(e, plan, tmp, true);
 }
 
+/* UniqueConsecutive takes them as they come. */
 static asn_status consecutive_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return rows_body(e, plan, tmp, false);
 }
 
-/* Outputs 4 to 6 of both operators. */
+/* Checks outputs 4 to 6 of both operators: those that are asked for are there. valueOut
+ * is like self but along the axis, inverseOut as long as self, countsOut 1-d. */
 static asn_status check_outputs(const asnd_call *c, int axis, bool inverse, bool counts) {
     const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 4);
     if ((inverse && c->first[5] < 0) || (counts && c->first[6] < 0))
@@ -238,6 +261,7 @@ static asn_status check_outputs(const asnd_call *c, int axis, bool inverse, bool
     return asn_call_rank(c, 6, 1, 1);
 }
 
+/* axis -1: all elements in a row. Outputs that are not asked for stay as they are. */
 static asn_status plan_rows(asnd_call *c, asnd_body_fn body, int axis, bool inverse,
                             bool counts) {
     ASN_TRY(check_outputs(c, axis, inverse, counts));
@@ -252,6 +276,7 @@ static asn_status plan_rows(asnd_call *c, asnd_body_fn body, int axis, bool inve
     return ASN_OK;
 }
 
+/* countsOut is always written. */
 asn_status asn_planner_unique_dim(asnd_call *c) {
     int axis;
     ASN_TRY(asn_call_rank(c, 0, 1, ASN_ND_MAX_DIMS));

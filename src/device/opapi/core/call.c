@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The error of a parameter that is NULL and may not be. */
 static asn_status absent(const asnd_call *c, int i) {
     return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is NULL", c->op->name,
                          c->op->params[i].name);
@@ -27,6 +28,8 @@ static asn_status handle_check(const asnd_call *c, int i, asnd_object_kind kind,
                          c->op->params[i].name, asnop_arenas[kind].kind);
 }
 
+/* The build of one library serves the array library alone: strictness is for programs
+ * that call CANN's interface. */
 #ifdef ASN_ONE_LIBRARY
 static const bool may_be_strict = false;
 #else
@@ -46,7 +49,7 @@ static bool is_strict(void) {
     return strict > 0;
 }
 
-/* Of a tensor: what CANN documents. */
+/* With ASNUMPY_CANN_STRICT: the tensor's dtype is one that CANN documents. */
 static asn_status strict_check(const asnd_call *c, int i, const aclTensor *t) {
     const asnd_param *p = &c->op->params[i];
     if (p->dtypes == 0 || p->dtypes >> t->dtype & 1 || !is_strict()) return ASN_OK;
@@ -71,8 +74,9 @@ static asn_status opaque_check(asnd_call *c, int i, const aclTensor *t, bool *op
     return ASN_OK;
 }
 
-/* A tensor is captured by value (its view and address); the handle may be destroyed
- * between the phases, as CANN allows. */
+/* Makes parameter i, or a member of its list, the next operand. A tensor is captured by
+ * value (its view and address); the handle may be destroyed between the phases, as CANN
+ * allows. t NULL: an absent member. */
 static asn_status capture(asnd_call *c, int i, const aclTensor *t, char kind) {
     if (t != NULL) ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR, t));
     bool int4 = t != NULL && t->acl_dtype == ACL_INT4 && c->op->params[i].int4;
@@ -109,8 +113,9 @@ static asn_status capture_list(asnd_call *c, int i, const asnd_array *list, char
     return ASN_OK;
 }
 
-/* Arguments without a handle need no check here; of a list of scalars or integers only
- * that it lives. */
+/* Checks parameter i and captures its tensors; c->first[i] becomes its first operand, or
+ * -1. Arguments without a handle need no check here; of a list of scalars or integers
+ * only that it lives. */
 static asn_status param_check(asnd_call *c, int i) {
     static const uint8_t object_kind[128] = {
         [ASN_SCALAR] = ASN_OBJECT_SCALAR,       [ASN_INTS] = ASN_OBJECT_INT_ARRAY,
@@ -138,7 +143,8 @@ static asn_status param_check(asnd_call *c, int i) {
     }
 }
 
-/* How many tensors the arguments hold at most. */
+/* How many tensors the arguments hold at most; a list that is no live one counts none,
+ * and is refused later. */
 static uint32_t count_operands(const asnd_opdesc *op, const asnd_arg *args) {
     uint64_t n = 0;
     for (int i = 0; i < op->num_params; i++) {
@@ -182,6 +188,7 @@ aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
         asnop_executor_release(c.e);
         return asnop_fail(status);
     }
+    /* No body: nothing to compute, and phase 2 does nothing. */
     if (c.e->body != NULL) c.e->run = run_body;
     *executor = c.e;
     return ACLNN_SUCCESS;
@@ -205,6 +212,7 @@ int asn_call_out(const asnd_call *c) {
 }
 
 const char *asn_shape_text(char *buffer, int ndim, const int64_t *shape) {
+    /* Long shapes are cut: 24 characters are kept for one number. */
     int n = snprintf(buffer, ASN_SHAPE_TEXT, "(");
     for (int d = 0; d < ndim && n < ASN_SHAPE_TEXT - 24; d++)
         n += snprintf(buffer + n, (size_t)(ASN_SHAPE_TEXT - n), "%s%lld", d ? ", " : "",
@@ -293,6 +301,7 @@ asn_status asn_call_position_dtype(const asnd_call *c, int i) {
                          c->op->params[i].name, asn_dtype_name(t));
 }
 
+/* The error of a dtype; what: " floating" or "". */
 static asn_status dtype_wanted(const asnd_call *c, int i, const char *what) {
     return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be a real%s dtype",
                          c->op->name, c->op->params[i].name,

@@ -19,6 +19,8 @@
 
 enum { ASN_MAX_PARAMS = 16 };
 
+/* One argument of a call, packed: a handle, string or array; an integer, bool or enum; a
+ * number. */
 typedef union {
     const void *p;
     int64_t i;
@@ -42,6 +44,7 @@ enum {
     ASN_STRING = 's',
 };
 
+/* A parameter of an operator, from its row (generated). */
 typedef struct {
     const char *name;
     char kind;
@@ -55,6 +58,7 @@ typedef struct {
 
 typedef struct asnd_call asnd_call;
 
+/* An operator: what its entry point hands to asn_op_plan with the arguments. */
 typedef struct {
     const char *name; /* "aclnnAdd" */
     const asnd_param *params;
@@ -64,6 +68,7 @@ typedef struct {
     int arg; /* likewise, a number */
 } asnd_opdesc;
 
+/* One call, while phase 1 lasts. */
 struct asnd_call {
     const asnd_opdesc *op;
     const asnd_arg *args;
@@ -73,6 +78,9 @@ struct asnd_call {
                                       absent */
 };
 
+/* Phase 1: args has an entry for each parameter. On success *executor is the caller's and
+ * *workspaceSize is 0; any failure is returned as an aclnnStatus, with its message
+ * reported, and leaves *executor NULL. */
 aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
                         uint64_t *workspaceSize, aclOpExecutor **executor);
 
@@ -133,6 +141,7 @@ ASN_CHECK_RESULT asn_status asn_call_real(const asnd_call *c, int i);
 ASN_CHECK_RESULT asn_status asn_call_number(const asnd_call *c, int i, double *value);
 ASN_CHECK_RESULT asn_status asn_call_element(const asnd_call *c, int i, asn_dtype dtype,
                                              void *element);
+/* ASN_ERR_MEMORY, with the error set. */
 asn_status asn_call_no_memory(void);
 
 #endif

@@ -16,6 +16,7 @@
 #include "device/cpu/gemm/gemm.h"
 #include "device/opbase/executor.h"
 
+/* A loop of any kind: each uses some of the fields. */
 struct aclnnxLoop {
     int32_t kind;
     asnd_cpu_loop map; /* a cast too */
@@ -23,6 +24,7 @@ struct aclnnxLoop {
     asnd_sum_fn sum;     /* of floats: instead of fold */
     asnd_ew_fn from_sum; /* the sum's float64 (or pair) to the element */
     asnd_arg_loops arg;
+    /* The fold begins with the identity, else with the first element. */
     bool from_identity;
     uint8_t item;
     _Alignas(16) char identity[16];
@@ -34,8 +36,8 @@ static aclnnxLoop folds[ASN_OP_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop casts[ASN_DTYPE_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop args[2][ASN_DTYPE_COUNT];
 
-/* Floats are added up by the engine's own summation (sum), else folded. Halves have none
- * here: the engine widens them first. */
+/* Sets up a fold; false: there is none. Floats are added up by the engine's own summation
+ * (sum), else folded. Halves have none here: the engine widens them first. */
 static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
     const asnd_kernels *k = asn_kernels_get();
     const asn_op_info *info = &asn_op_table[op];
@@ -51,7 +53,8 @@ static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
     return l->fold != NULL;
 }
 
-/* With a fold, blocks that do not hold the extreme are passed over. */
+/* Sets up a search for the position of an extreme; false: there is none. With a fold,
+ * blocks that do not hold the extreme are passed over. */
 static bool make_arg(aclnnxLoop *l, bool smallest, asn_dtype dtype) {
     const asnd_kernels *k = asn_kernels_get();
     l->arg = k->arg[smallest][dtype];
@@ -78,6 +81,8 @@ static aclnnxLoop *place_of(int32_t kind, int32_t op, asn_dtype dtype) {
     }
 }
 
+/* Fills a place of a table; false: no such loop. Called once for each place, with the
+ * lock held. */
 static bool make(aclnnxLoop *l, int32_t kind, int32_t op, asn_dtype dtype) {
     l->kind = kind;
     l->item = (uint8_t)asn_itemsize(dtype);
@@ -108,8 +113,8 @@ ASN_API const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype
     return l->ready == 1 ? l : NULL;
 }
 
-/* At least one element where the operation has no identity, which the caller has checked.
- */
+/* out = the fold of n elements at src. At least one element where the operation has no
+ * identity, which the caller has checked. */
 static void run_fold(const aclnnxLoop *l, int64_t n, void *out, const char *src) {
     _Alignas(16) char element[32];
     if (l->sum) {
@@ -131,6 +136,7 @@ static void run_fold(const aclnnxLoop *l, int64_t n, void *out, const char *src)
     memcpy(out, element, l->item);
 }
 
+/* *out = the position of the first extreme of n >= 1 elements; a NaN before all. */
 static void run_arg(const aclnnxLoop *l, int64_t n, int64_t *out, const char *src) {
     enum { BLOCK = 256 };
     _Alignas(16) char best[16], top[16];
@@ -153,7 +159,8 @@ static void run_arg(const aclnnxLoop *l, int64_t n, int64_t *out, const char *sr
     *out = found + l->arg.find(src + found * l->item, m, best);
 }
 
-/* Folds and positions: conditions are kept out when they are not the operation's. */
+/* Folds and positions. *fp_flags receives the floating-point exceptions raised, except
+ * where the operation raises none of its own: what its kernel raises is then left out. */
 static void run_reducing(const aclnnxLoop *l, int64_t n, void *out, const void *src,
                          uint32_t *fp_flags) {
     bool tracks = fp_flags && l->map.raises;
@@ -167,6 +174,8 @@ static void run_reducing(const aclnnxLoop *l, int64_t n, void *out, const void *
     if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
 }
 
+/* Runs the loop here and now: in: addresses of the inputs; immediates: bit i: input i is
+ * one element. */
 ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
                               const void *const *in, uint32_t immediates,
                               uint32_t *fpFlags) {

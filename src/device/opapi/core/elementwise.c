@@ -24,6 +24,7 @@ enum {
     ABSENT = -1 /* an optional parameter that is NULL */
 };
 
+/* A program's input: an operand of the executor, or a number. */
 typedef struct {
     int16_t operand; /* index in the executor; -1: immediate */
     uint8_t ref;     /* what it was made from */
@@ -31,6 +32,7 @@ typedef struct {
     _Alignas(16) uint8_t immediate[16];
 } input;
 
+/* One planning: the call, the expression, and what is built so far. */
 typedef struct {
     asnd_call *c;
     const asnd_ew *ew;
@@ -40,6 +42,7 @@ typedef struct {
     int value[MAX_STEPS]; /* results of steps, or ABSENT */
 } builder;
 
+/* What phase 2 runs; the program points into the executor's memory. */
 typedef struct {
     aclnnxProgram program;
     int16_t operand[MAX_IN + 1]; /* per program operand: index in the executor, or -1 */
@@ -62,6 +65,7 @@ static bool all_loops(const asnd_ew *ew, asn_dtype dtype) {
     return true;
 }
 
+/* The error of an expression that has no loop for the dtype. */
 static asn_status no_loop(const builder *b, asn_dtype dtype) {
     return asn_error_set(ASN_ERR_NO_LOOP, "%s: not defined for dtype %s", b->c->op->name,
                          asn_dtype_name(dtype));
@@ -102,7 +106,8 @@ static asn_status choose_loop(builder *b, asn_dtype out) {
 
 /* ---- values */
 
-/* The same parameter in the same dtype once: x * x reads x once. */
+/* *out: the program's value of an input, a new one unless it is there already: the same
+ * parameter in the same dtype once, so that x * x reads x once. */
 static asn_status add_input(builder *b, const input *in, int *out) {
     for (*out = 0; *out < b->code.num_in; ++*out)
         if (b->in[*out].ref == in->ref && b->in[*out].dtype == in->dtype) return ASN_OK;
@@ -113,7 +118,8 @@ static asn_status add_input(builder *b, const input *in, int *out) {
     return ASN_OK;
 }
 
-/* A parameter's value as an immediate of dtype `want`, or a tensor's. */
+/* *out: a parameter's value, as an immediate of dtype `want`, or a tensor's, in its own
+ * dtype; ABSENT for NULL. */
 static asn_status param_value(builder *b, int i, asn_dtype want, int *out) {
     input in = {-1, (uint8_t)i, want, {0}};
     const asnd_arg *arg = &b->c->args[i];
@@ -144,7 +150,8 @@ static asn_status param_value(builder *b, int i, asn_dtype want, int *out) {
     return add_input(b, &in, out);
 }
 
-/* ABSENT passes through: what is made of it is absent too. */
+/* *out: the value of a step's operand, converted to `want`. ABSENT passes through: what
+ * is made of it is absent too. */
 static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
     int from = ABSENT;
     if (ref & ASN_EW_STEP) {
@@ -162,7 +169,8 @@ static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
 
 /* ---- steps */
 
-/* A fraction would be cut off where the result is of integers. */
+/* A scalar that scales integers must be whole. A fraction would be cut off where the
+ * result is of integers. */
 static asn_status alpha_check(const builder *b, int i, const aclScalar *s) {
     double value = asn_value_to_double((asn_dtype)s->dtype, s->value);
     bool whole = value == (double)(int64_t)value;
@@ -216,7 +224,8 @@ static asn_dtype step_dtype(const builder *b, const asnd_ew_step *step, int coun
     return logic ? ASN_BOOL : b->loop;
 }
 
-/* A step with an absent operand and no other to pass on is absent itself. */
+/* Emits step k. A step with an absent operand and no other to pass on is absent
+ * itself. */
 static asn_status build_step(builder *b, int k) {
     const asnd_ew_step *step = &b->ew->steps[k];
     asn_op op = (asn_op)step->op;
@@ -236,7 +245,8 @@ static asn_status build_step(builder *b, int k) {
     return ASN_OK;
 }
 
-/* Only a chain of optional bounds can be absent altogether. */
+/* Emits the output, in the dtype of parameter out_param. Only a chain of optional bounds
+ * can be absent altogether. */
 static asn_status build_result(builder *b, int value, int out_param) {
     if (value == ABSENT)
         return asn_error_set(ASN_ERR_NULL_POINTER, "%s: all bounds are NULL",
@@ -249,6 +259,7 @@ static asn_status build_result(builder *b, int value, int out_param) {
 
 /* ---- shapes */
 
+/* The error of an input that does not broadcast to the output. */
 static asn_status shape_error(const builder *b, const input *in, const asnd_nd *out) {
     const asnd_nd *a = &b->c->e->operands[in->operand].nd;
     char got[ASN_SHAPE_TEXT], want[ASN_SHAPE_TEXT];
@@ -278,6 +289,7 @@ static asn_status check_shapes(const builder *b, int out_param) {
         for (int d = 0; d < a->ndim; d++)
             if (a->shape[d] != 1) full[a->ndim - 1 - d] = a->shape[d];
     }
+    /* In place, self may be larger than the other operands together. */
     bool same = inplace || ndim == out->ndim;
     for (int d = 0; d < ndim && same && !inplace; d++)
         same = full[d] == out->shape[ndim - 1 - d];
@@ -319,6 +331,7 @@ static const int64_t *broadcast_strides(aclOpExecutor *e, const asnd_nd *a,
 
 /* ---- the program */
 
+/* Phase 2: the operands' addresses are the executor's of this run. */
 static asn_status run_program(aclOpExecutor *e) {
     ew_plan *plan = e->plan;
     aclnnxOperand *operands = (aclnnxOperand *)plan->program.operands;
@@ -329,6 +342,9 @@ static asn_status run_program(aclOpExecutor *e) {
     return asn_cpu_fused(&plan->program);
 }
 
+/* Fills the program's operands and space: one flat dimension where every tensor is
+ * row-major and of the output's shape, else the output's dimensions with each input's
+ * strides. */
 static asn_status fill_operands(const builder *b, const asn_built *built, ew_plan *plan,
                                 aclnnxOperand *operands, int out_param) {
     aclOpExecutor *e = b->c->e;
@@ -373,7 +389,8 @@ static asn_status fill_operands(const builder *b, const asn_built *built, ew_pla
     return ASN_OK;
 }
 
-/* Into the executor's memory. */
+/* Finishes the code and copies everything into the executor's memory: the caller's is on
+ * its stack. */
 static asn_status make_program(builder *b, int out) {
     aclOpExecutor *e = b->c->e;
     aclnnxInstr code[ACLNNX_MAX_INSTRS];

@@ -14,6 +14,7 @@
 /* A step's operand: a parameter, an earlier step (ASN_EW_STEP | k), a constant. */
 enum { ASN_EW_STEP = 0x40, ASN_EW_CONST = 0x80, ASN_EW_INDEX = 0x3f };
 
+/* One operation of the expression, with up to three operands. */
 typedef struct {
     uint16_t op;
     uint8_t src[3];
@@ -31,7 +32,8 @@ typedef struct {
 /* Plans the call as this expression. */
 ASN_CHECK_RESULT asn_status asn_ew_plan(asnd_call *c, const asnd_ew *ew);
 
-/* The loop dtype of the expression for this call's arguments, before any detour. */
+/* The loop dtype of the expression for this call's arguments, before any detour;
+ * ASN_DTYPE_NONE if no argument takes part. */
 asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew);
 
 #endif

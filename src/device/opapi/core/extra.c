@@ -23,6 +23,7 @@
 #include "device/cpu/sort/sort.h"
 #include "device/opbase/executor.h"
 
+/* An operand as a call describes it. */
 typedef struct {
     char *data;
     asn_dtype dtype;
@@ -53,6 +54,7 @@ static void request_init(request *r, const char *name,
     r->numbers = numbers;
 }
 
+/* The view as kernels take it; valid as long as the request. */
 static asnd_nd nd_of(const view *v) {
     return (asnd_nd){v->data, v->ndim, v->dtype, v->shape, v->strides};
 }
@@ -111,6 +113,7 @@ static asn_status request_run(const request *r, asnrtStreamState *stream) {
     return status;
 }
 
+/* A queued run, on the stream's worker: its failure is the stream's. */
 static int32_t task_run(void *arg) {
     const request *r = arg;
     asn_status status = request_run(r, NULL);
@@ -166,6 +169,7 @@ static int32_t request_submit(const request *r, const aclnnxOperand *values,
                                                         : ACLNN_SUCCESS;
 }
 
+/* There is at least one dimension, and the axis is one of them (not negative). */
 static asn_status dims_check(const char *name, int32_t ndim, int32_t axis) {
     if (ndim >= 1 && ndim <= ASN_ND_MAX_DIMS && axis >= 0 && axis < ndim) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: axis %d of %d dimensions", name, axis, ndim);
@@ -190,6 +194,7 @@ static asn_status run_scan(const request *r) {
     return asn_cpu_scan(r->op, r->axis, &in, &out, r->fp_flags);
 }
 
+/* An opcode of the table with two inputs. */
 static bool is_binary_row(int32_t op) {
     return op >= 0 && op < ASN_OP_CAST && asn_op_table[op].num_in == 2;
 }
@@ -282,6 +287,8 @@ static asn_status run_correlate(const request *r) {
     return asn_cpu_slide(&a, &v, r->numbers[6], &out);
 }
 
+/* out[i] = sum over j of a[first + i + j] * v[j], for `count` positions; where `a` has no
+ * such element the term is left out. */
 ASN_API int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
                                 const aclnnxOperand *out, int64_t n, int64_t m,
                                 int64_t first, int64_t count, void *stream) {
@@ -308,6 +315,7 @@ static asn_status run_update(const request *r) {
     return asn_cpu_index_put(&self, count, list, &values, r->op, r->fp_flags);
 }
 
+/* The numbers of aclnnxUpdateAt: at least one index, no more than self has dimensions. */
 static asn_status update_check(int32_t op, int32_t self_dims, int32_t count,
                                int32_t index_dims) {
     if (op != ACLNNX_NO_REDUCE && !is_binary_row(op))
@@ -359,6 +367,8 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
     request r;
     int64_t count =
         2 * ((int64_t)selfDims + ASN_ND_MAX_DIMS + (int64_t)numIndices * indexDims);
+    /* Numbers of self, values and all indices; many indices of many dimensions are more
+     * than the stack should hold. */
     int64_t few[8 * ASN_ND_MAX_DIMS];
     int64_t *many = NULL;
     if (count > 8 * ASN_ND_MAX_DIMS) {
@@ -400,6 +410,7 @@ ASN_API int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOpe
                           const int64_t *inShape, const aclnnxOperand *out,
                           const int64_t *outShape, int32_t numDims, int32_t axis,
                           uint32_t *fpFlags, void *stream) {
+    /* The device's kind and direction for each of the header's, in its order. */
     static const int flags[] = {ASN_FFT_COMPLEX << 1, ASN_FFT_COMPLEX << 1 | 1,
                                 ASN_FFT_REAL_FORWARD << 1, ASN_FFT_REAL_INVERSE << 1 | 1};
     int64_t numbers[4 * ASN_ND_MAX_DIMS];

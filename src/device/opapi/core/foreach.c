@@ -7,6 +7,7 @@
  */
 #include "device/opapi/core/plan.h"
 
+/* One body and plan for each place of the lists. */
 typedef struct {
     asnd_plan_head head;
     int count;
@@ -31,12 +32,13 @@ static asn_status foreach_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return status;
 }
 
+/* The parameter is a list of tensors. */
 static bool is_list(const asnd_param *p) {
     return p->kind == ASN_LIST_IN || p->kind == ASN_LIST_OUT;
 }
 
-/* c->first[] of lists moves to the next member after each place; nothing reads it
- * afterwards. */
+/* Plans every place as this expression: lists are of one length. c->first[] of lists
+ * moves to the next member after each place; nothing reads it afterwards. */
 static asn_status plan_each(asnd_call *c, const asnd_ew *ew) {
     uint64_t count = asn_call_array(c, 0)->size;
     for (int i = 1; i < c->op->num_params; i++)
@@ -51,6 +53,7 @@ static asn_status plan_each(asnd_call *c, const asnd_ew *ew) {
                                  c->op->name);
     foreach_plan *p = asnop_executor_alloc(c->e, sizeof *p + count * sizeof *p->calls);
     if (p == NULL) return asn_call_no_memory();
+    /* The executor's fields are each place's for the time of its planning. */
     double work = 0;
     p->count = (int)count;
     for (uint64_t k = 0; k < count; k++) {

@@ -17,6 +17,7 @@
 
 #include "device/opapi/core/plan.h"
 
+/* operand, number: by parameter; shape: what the operands broadcast to. */
 typedef struct {
     asnd_plan_head head;
     const asnd_ew *ew;
@@ -34,6 +35,8 @@ int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dty
     int steps[ACLNNX_MAX_INSTRS] = {0}, consts[ASN_PROG_OPERANDS];
     for (int i = 0; i < ASN_PROG_OPERANDS; i++)
         consts[i] = -1;
+    /* Steps come in an order in which each reads parameters, constants and steps before
+     * it. */
     for (int k = 0; k < ew->num_steps; k++) {
         const asnd_ew_step *step = &ew->steps[k];
         asn_op op = (asn_op)step->op;
@@ -56,7 +59,7 @@ int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dty
 
 /* ---- the body */
 
-/* Parameters that the chosen expression does not read are not loaded. */
+/* Whether the expression reads the parameter. One that it does not is not loaded. */
 static bool uses(const asnd_ew *ew, int param) {
     for (int k = 0; k < ew->num_steps; k++)
         for (int i = 0; i < asn_op_table[ew->steps[k].op].num_in; i++)
@@ -103,6 +106,7 @@ static asn_status reduce_body(const formula_plan *f, const aclOpExecutor *e) {
     int64_t size = 1;
     for (int d = 0; d < f->ndim; d++)
         size *= f->shape[d];
+    /* A sum of nothing stays 0, and its mean is NaN. */
     if (size > 0) {
         asnd_prog p;
         asn_prog_begin(&p, f->ndim, f->shape, ~UINT64_C(0) >> (64 - f->ndim));
@@ -146,7 +150,7 @@ asn_status asn_call_one_element(const asnd_call *c, int i) {
                          asn_shape_text(got, a->ndim, a->shape));
 }
 
-/* Which of a row's two expressions. */
+/* *variant: which of a row's two expressions, by the options that the call has. */
 static asn_status choose(const asnd_call *c, int *variant) {
     *variant = 0;
     for (int i = 0; i < c->op->num_params; i++) {
@@ -195,6 +199,8 @@ static asn_status take_params(const asnd_call *c, formula_plan *f, int out) {
         wide |= a->dtype == ASN_F64 ||
                 (asn_is_integer(a->dtype) && asn_itemsize(a->dtype) > 2);
         integers &= asn_is_integer(a->dtype);
+        /* The broadcast shape grows by this operand: dimensions in front, then its
+         * extents where there were ones. */
         while (f->ndim < a->ndim) {
             memmove(f->shape + 1, f->shape, (size_t)f->ndim * sizeof *f->shape);
             f->shape[0] = 1;
@@ -212,6 +218,7 @@ static asn_status take_params(const asnd_call *c, formula_plan *f, int out) {
                                  asn_shape_text(other, f->ndim, f->shape));
         }
     }
+    /* In int64 only if every step has a loop for it. */
     for (int k = 0; k < f->ew->num_steps; k++)
         integers &= asn_op_has_loop((asn_op)f->ew->steps[k].op, ASN_I64);
     f->loop = integers ? ASN_I64 : wide ? ASN_F64 : ASN_F32;
@@ -252,6 +259,7 @@ asn_status asn_planner_formula(asnd_call *c) {
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     f.divisor = divisor_of(&f);
     f.out = c->first[out];
+    /* A reduction needs a dimension to reduce. */
     if (!whole && f.ndim == 0) f.shape[f.ndim++] = 1;
     double size = 1;
     for (int d = 0; d < f.ndim; d++)

@@ -73,6 +73,7 @@ static asn_status program_run(const aclnnxProgram *program, asnrtStreamState *st
     return status;
 }
 
+/* The same for a prepared program with other addresses. */
 static asn_status prepared_run(asnd_prepared *known, void *const *addresses,
                                uint32_t *fp_flags, asnrtStreamState *stream) {
     if (!asnrtHooked()) return asn_prepared_run_on(known, addresses, fp_flags);
@@ -85,6 +86,7 @@ static asn_status prepared_run(asnd_prepared *known, void *const *addresses,
 
 /* ---- on a stream that is busy */
 
+/* A queued run of a prepared program. */
 typedef struct {
     asnd_prepared *known; /* held */
     uint32_t *fp_flags;
@@ -92,6 +94,7 @@ typedef struct {
     uint8_t numbers[][16];
 } task;
 
+/* On the stream's worker: a failure is the stream's. */
 static int32_t task_run(void *arg) {
     task *t = arg;
     asn_status status = prepared_run(t->known, t->addresses, t->fp_flags, NULL);
@@ -99,6 +102,7 @@ static int32_t task_run(void *arg) {
     return asnrtFail(asn_status_acl(status), "aclnnxFused: %s", asn_error_message());
 }
 
+/* After the run, or when the stream drops it unrun. */
 static void task_drop(void *arg) {
     asn_prepared_release(((task *)arg)->known);
     asn_free(arg);

@@ -10,6 +10,7 @@
 #include "device/cpu/linalg/linalg.h"
 #include "device/opbase/executor.h"
 
+/* *out: descriptor i as a view; its strides are in bytes. */
 static asn_status operand_nd(const aclnnxTensor *t, int i, asnd_nd *out) {
     asn_dtype dtype = asn_dtype_from_acl(t->dtype);
     if (dtype >= ASN_DTYPE_COUNT)
@@ -39,6 +40,7 @@ ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t nu
                                op, numOperands, numBatch);
     for (int i = 0; status == ASN_OK && i < numOperands; i++)
         status = operand_nd(&operands[i], i, &nd[i]);
+    /* Exceptions raised on this thread before are not the operation's. */
     if (fpFlags) asn_fp_clear();
     if (status == ASN_OK)
         status = asn_cpu_linalg((asnd_linalg_op)op, &options, numBatch, numOperands, nd,

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/* Scalars become doubles here, since their objects may be gone when the body runs. */
 asnd_packed *asn_packed_plan(asnd_call *c, asnd_body_fn fn, double work_ns) {
     asnd_packed *p = asn_call_plan(c, fn, sizeof *p, work_ns);
     if (p == NULL) return NULL;

@@ -1,4 +1,8 @@
-/* CPU device, operators: the planners that descriptors name, and what they share. */
+/* CPU device, operators: the planners that descriptors name, and what they share.
+ *
+ * A planner checks one call and plans it (call.h). It is named by the operator's row of
+ * operators.def, together with `arg`, which tells it which operator of its family it
+ * plans: what arg means stands here, beside the file that the planner is in. */
 #ifndef ASN_DEVICE_OPAPI_CORE_PLAN_H
 #define ASN_DEVICE_OPAPI_CORE_PLAN_H
 

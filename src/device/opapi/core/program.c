@@ -17,6 +17,7 @@ void asn_prog_begin(asnd_prog *p, int ndim, const int64_t *shape, uint64_t reduc
     asn_build_begin(&p->code);
 }
 
+/* An operand's descriptor; data NULL: an immediate, which the caller fills in. */
 static aclnnxOperand operand_of(asn_dtype dtype, void *data, const int64_t *strides) {
     aclnnxOperand o;
     memset(&o, 0, sizeof o);
@@ -27,6 +28,7 @@ static aclnnxOperand operand_of(asn_dtype dtype, void *data, const int64_t *stri
     return o;
 }
 
+/* Adds an input, and gives its value; without room, any value. */
 static int input_new(asnd_prog *p, asn_dtype dtype, aclnnxOperand operand) {
     if (p->code.num_in == ASN_PROG_OPERANDS) {
         p->full = true;
@@ -72,6 +74,7 @@ int asn_prog_op3(asnd_prog *p, asn_op op, int a, int b, int c) {
     return asn_build_op(&p->code, op, asn_build_dtype(&p->code, c), src);
 }
 
+/* Adds an output; reduce_op: ACLNNX_NO_REDUCE, or what accumulates. */
 static void output_new(asnd_prog *p, uint16_t reduce_op, int value, const asnd_nd *out) {
     if (p->code.num_out == ASN_PROG_OPERANDS) {
         p->full = true;
@@ -80,6 +83,7 @@ static void output_new(asnd_prog *p, uint16_t reduce_op, int value, const asnd_n
     aclnnxOperand *o = &p->out[p->code.num_out];
     *o = operand_of(out->dtype, out->data, out->ndim ? out->strides : NULL);
     o->reduceOp = reduce_op;
+    /* The value is converted to the output's dtype; a fold is of that dtype, too. */
     asn_build_output(&p->code, asn_prog_as(p, value, out->dtype),
                      reduce_op != ACLNNX_NO_REDUCE);
 }
@@ -92,6 +96,8 @@ void asn_prog_reduce(asnd_prog *p, asn_op op, int value, const asnd_nd *out) {
     output_new(p, (uint16_t)op, value, out);
 }
 
+/* The inputs that the builder has kept, then all outputs, as a program's operands
+ * stand. */
 asn_status asn_prog_run(asnd_prog *p) {
     aclnnxOperand operands[2 * ASN_PROG_OPERANDS];
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];

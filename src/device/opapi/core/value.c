@@ -11,6 +11,7 @@
 
 #include "base/half.h"
 
+/* A value of any kind: i, u, or re and im, as `kind` says. */
 typedef struct {
     enum { SIGNED, UNSIGNED, REAL } kind;
     int64_t i;
@@ -18,10 +19,12 @@ typedef struct {
     double re, im;
 } wide;
 
+/* memcpy: the address may not be aligned. */
 #define LOAD(type, x)                                                                    \
     type x;                                                                              \
     memcpy(&x, src, sizeof x)
 
+/* The value of an integer or bool; every byte but 0 is true. */
 static wide read_int(asn_dtype from, const void *src) {
     wide w = {SIGNED, 0, 0, 0, 0};
     switch (from) {
@@ -115,11 +118,13 @@ static wide read_value(asn_dtype from, const void *src) {
     return w;
 }
 
+/* The value as a double; the imaginary part is dropped. */
 static double real_of(const wide *w) {
     return w->kind == REAL ? w->re : w->kind == SIGNED ? (double)w->i : (double)w->u;
 }
 
-/* The value's integer, modulo 2^64. */
+/* The value's integer, modulo 2^64; floats below -2^63 and above 2^64 give the nearest of
+ * these, NaN 0. */
 static uint64_t bits_of(const wide *w) {
     if (w->kind == SIGNED) return (uint64_t)w->i;
     if (w->kind == UNSIGNED) return w->u;
@@ -135,6 +140,7 @@ static bool is_true(const wide *w) {
     return w->re != 0 || w->im != 0;
 }
 
+/* Integers keep the low bytes of the 64 bits. */
 static void write_value(asn_dtype to, void *dst, const wide *w) {
     if (to == ASN_BOOL) {
         *(uint8_t *)dst = is_true(w);

@@ -5,9 +5,9 @@
 #include "base/dtype.h"
 #include "base/status.h"
 
-/* dst = (to)src. Integers wrap; a float goes to an integer towards zero, NaN to 0, out of
- * range to the nearest; anything not 0 is true; a complex number loses its imaginary
- * part. */
+/* dst = (to)src. Integers wrap; a float goes to 64 bits towards zero (NaN to 0, what is
+ * below int64 or above uint64 to the nearest), whose low bytes an integer keeps; anything
+ * not 0 is true; a complex number loses its imaginary part. */
 void asn_value_cast(asn_dtype to, void *dst, asn_dtype from, const void *src);
 void asn_value_from_double(asn_dtype to, void *dst, double value);
 void asn_value_from_int(asn_dtype to, void *dst, int64_t value);

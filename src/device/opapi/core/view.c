@@ -90,6 +90,7 @@ void asn_view_flip(asnd_view *v, int axis) {
     v->strides[axis] = -v->strides[axis];
 }
 
+/* Of no elements, start may lie past the end: the address must not move. */
 void asn_view_slice(asnd_view *v, int axis, int64_t start, int64_t count, int64_t step) {
     if (count > 0) v->nd.data += start * v->strides[axis];
     v->shape[axis] = count;
@@ -97,6 +98,7 @@ void asn_view_slice(asnd_view *v, int axis, int64_t start, int64_t count, int64_
 }
 
 void asn_view_broadcast(asnd_view *v, int ndim, const int64_t *shape) {
+    /* Missing dimensions are in front, of extent 1. */
     while (v->nd.ndim < ndim)
         asn_view_insert(v, 0, 1, 0);
     for (int d = 0; d < ndim; d++) {
@@ -105,6 +107,7 @@ void asn_view_broadcast(asnd_view *v, int ndim, const int64_t *shape) {
     }
 }
 
+/* Every element along a reduced dimension meets the one result by a stride of 0. */
 void asn_view_reduced(asnd_view *v, const asnd_nd *out, uint64_t mask, bool keep,
                       int ndim) {
     asn_view_set(v, out);
@@ -146,6 +149,8 @@ static block *block_new(size_t size) {
     if (asn_alloc_fault()) return NULL;
     asnrtScratch own = {NULL, NULL, NULL};
     block *b;
+    /* The program's allocator promises no alignment: 63 bytes more leave room to round
+     * up. */
     if (asnrtHooked() && asnrtScratchNew(size + 63, &own)) {
         if (own.data == NULL) return NULL;
         b = (block *)(((uintptr_t)own.data + 63) & ~(uintptr_t)63);
@@ -156,6 +161,8 @@ static block *block_new(size_t size) {
     return b;
 }
 
+/* Whole multiples of 64 bytes, as aligned_alloc wants them; the list's newest is
+ * first. */
 void *asn_tmp_alloc(asnd_tmp *tmp, size_t size) {
     block *b = block_new((sizeof(block) + size + 63) & ~(size_t)63);
     if (b == NULL) {
@@ -171,6 +178,7 @@ void asn_tmp_free(asnd_tmp *tmp) {
     for (block *b = tmp->blocks; b != NULL;) {
         block *next = b->next;
         if (b->own.owner != NULL) {
+            /* The description lies in the block that it frees. */
             const asnrtScratch own = b->own;
             asnrtScratchFree(&own);
         } else {
@@ -181,6 +189,7 @@ void asn_tmp_free(asnd_tmp *tmp) {
     tmp->blocks = NULL;
 }
 
+/* The size is computed without overflow: shapes come from programs. */
 asn_status asn_tmp_view(asnd_tmp *tmp, asn_dtype dtype, int ndim, const int64_t *shape,
                         asnd_view *out) {
     int64_t size = asn_itemsize(dtype);
@@ -285,6 +294,7 @@ void asn_exec_resize(aclOpExecutor *e, int operand, int ndim, const int64_t *sha
     for (int d = ndim - 1; d >= 0; d--) {
         t->shape[d] = shape[d];
         t->strides[d] = stride;
+        /* As for any tensor, an extent of 0 counts as 1 in strides. */
         stride *= shape[d] > 0 ? shape[d] : 1;
     }
 }

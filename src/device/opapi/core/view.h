@@ -15,16 +15,20 @@ typedef struct {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
 } asnd_view;
 
+/* A view of the same elements. */
 void asn_view_set(asnd_view *v, const asnd_nd *a);
 /* Contiguous, of this shape, at `data`. */
 void asn_view_plain(asnd_view *v, asn_dtype dtype, int ndim, const int64_t *shape,
                     void *data);
+/* Dimensions are dropped without a look at their extent: it is 1, or the address is where
+ * the caller wants it. */
 void asn_view_drop(asnd_view *v, int axis);
 void asn_view_insert(asnd_view *v, int axis, int64_t extent, int64_t stride);
 void asn_view_permute(asnd_view *v, const int *axes); /* new dimension d is old axes[d] */
 /* Moves `count` dimensions at `place` to the front. */
 void asn_view_to_front(asnd_view *v, int place, int count);
 void asn_view_swap_last(asnd_view *v); /* the last two dimensions: matrices transposed */
+/* The same elements, last first. */
 void asn_view_flip(asnd_view *v, int axis);
 /* Rows [start, start + count * step) of the axis; within bounds. */
 void asn_view_slice(asnd_view *v, int axis, int64_t start, int64_t count, int64_t step);
@@ -35,10 +39,12 @@ void asn_view_reduced(asnd_view *v, const asnd_nd *out, uint64_t mask, bool keep
                       int ndim);
 /* A 0-d view becomes 1-d. */
 void asn_view_at_least_1d(asnd_view *v);
+/* NumPy's rule: `a` stretched over the shape, missing dimensions in front. */
 bool asn_nd_broadcasts(const asnd_nd *a, int ndim, const int64_t *shape);
 bool asn_nd_same_shape(const asnd_nd *a, const asnd_nd *b);
 
-/* Whether the bytes that two views can touch meet. */
+/* Whether the bytes that two views can touch meet, by their bounds alone: views that
+ * interleave count as meeting. */
 bool asn_nds_meet(const asnd_nd *a, const asnd_nd *b);
 
 /* ---- temporaries */
@@ -60,6 +66,7 @@ ASN_CHECK_RESULT asn_status asn_move(const asnd_nd *dst, const asnd_nd *src);
 
 /* ---- bodies: a plan struct starts with asnd_plan_head */
 
+/* Runs a plan in phase 2; temporaries in *tmp end with it. */
 typedef asn_status (*asnd_body_fn)(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
 
 typedef struct {

@@ -10,6 +10,7 @@
  */
 #include "device/opapi/nn/norm.h"
 
+/* Operands of both directions; out is the input's gradient backwards. */
 typedef struct {
     asnd_plan_head head;
     int in, weight, bias, out, running_mean, running_variance, mean, invstd;
@@ -18,12 +19,13 @@ typedef struct {
     double eps, momentum;
 } batch_plan;
 
-/* Every dimension but the channel's. */
+/* Statistics over every dimension but 1, the channel's. */
 static void begin(asnd_norm *n, const asnd_nd *x) {
     asn_norm_begin(n, x, ((UINT64_C(2) << (x->ndim - 1)) - 1) & ~UINT64_C(2));
 }
 
-/* One value per channel, or NULL when it is absent. */
+/* The view of a tensor of one value per channel in x's space, or NULL when it is
+ * absent. */
 static const asnd_nd *channels(aclOpExecutor *e, int operand, const asnd_norm *n,
                                asnd_view *v) {
     if (operand < 0) return NULL;
@@ -31,7 +33,8 @@ static const asnd_nd *channels(aclOpExecutor *e, int operand, const asnd_norm *n
     return &v->nd;
 }
 
-/* running = (1 - momentum) * running + momentum * factor * now */
+/* running = (1 - momentum) * running + momentum * factor * now, in place. factor makes
+ * the biased variance unbiased. */
 static asn_status move_towards(const asnd_norm *n, const asnd_view *running,
                                const asnd_view *now, double momentum, double factor) {
     asnd_prog p;
@@ -53,7 +56,8 @@ static asn_status save(aclOpExecutor *e, int operand, const asnd_norm *n,
     return asn_move(&to.nd, &from->nd);
 }
 
-/* rstd holds the variance until asn_norm_rstd, in place, makes it what its name says. */
+/* rstd holds the variance until asn_norm_rstd, in place, makes it what its name says: the
+ * running variance must be moved by the variance itself. */
 static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const batch_plan *b = plan;
     asnd_norm n;
@@ -65,6 +69,7 @@ static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         ASN_TRY(asn_norm_statistics(&n, &mean, &rstd));
         if (channels(e, b->running_mean, &n, &running))
             ASN_TRY(move_towards(&n, &running, &mean, b->momentum, 1));
+        /* Of one element per channel the unbiased variance is NaN. */
         if (channels(e, b->running_variance, &n, &running))
             ASN_TRY(
                 move_towards(&n, &running, &rstd, b->momentum, n.count / (n.count - 1)));
@@ -77,6 +82,7 @@ static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, b->eps));
     ASN_TRY(save(e, b->mean, &n, &mean));
     ASN_TRY(save(e, b->invstd, &n, &rstd));
+    /* The gradients that are not wanted stay NULL. */
     asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight),
                           channels(e, b->bias, &n, &bias)};
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, b->out));
@@ -108,7 +114,8 @@ static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tm
 
 /* ---- planning */
 
-/* The input, and parameters [first, last], one value per channel each. */
+/* Checks the input, and parameters [first, last], one value per channel each (or
+ * NULL). */
 static asn_status check_input(const asnd_call *c, int input, int first, int last) {
     const asnd_nd *in = asn_call_nd(c, input);
     if (in->ndim < 2)
@@ -122,7 +129,8 @@ static asn_status check_input(const asnd_call *c, int input, int first, int last
     return ASN_OK;
 }
 
-/* The mean's parameter i, the variance's behind it. */
+/* Without training both running statistics must be there. i: the mean's parameter, the
+ * variance's behind it. */
 static asn_status running_needed(const asnd_call *c, int i, bool training) {
     if (training || (c->first[i] >= 0 && c->first[i + 1] >= 0)) return ASN_OK;
     return asn_error_set(ASN_ERR_NULL_POINTER,
@@ -130,7 +138,7 @@ static asn_status running_needed(const asnd_call *c, int i, bool training) {
                          c->op->params[i].name, c->op->params[i + 1].name);
 }
 
-/* An output that does not take part when it has no elements. */
+/* An output's operand; -1 when it has no elements, and so does not take part. */
 static int unless_empty(const asnd_call *c, int i) {
     return c->first[i] < 0 || asn_call_operand(c, i)->is_empty ? -1 : c->first[i];
 }
@@ -146,6 +154,7 @@ asn_status asn_planner_batch_norm(asnd_call *c) {
     for (int i = 9; i < 11; i++)
         if (training || unless_empty(c, i) >= 0)
             ASN_TRY(asn_norm_check(c, i, 1, in->shape + 1));
+    /* Other empty inputs have statistics to save: NaN. */
     if (in->shape[1] == 0) return ASN_OK;
     batch_plan *p =
         asn_call_plan(c, batch_norm_body, sizeof *p, 500 + 3 * (double)asn_nd_size(in));

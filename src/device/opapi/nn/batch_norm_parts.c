@@ -21,11 +21,12 @@ typedef struct {
     double eps, momentum;
 } parts_plan;
 
+/* Statistics over every dimension but 1, the channel's. */
 static void begin(asnd_norm *n, const asnd_nd *x) {
     asn_norm_begin(n, x, ((UINT64_C(2) << (x->ndim - 1)) - 1) & ~UINT64_C(2));
 }
 
-/* One value per channel of part k, or NULL when it is absent. */
+/* The view of part k, one value per channel, in x's space, or NULL when it is absent. */
 static const asnd_nd *channels(aclOpExecutor *e, const parts_plan *p, int k,
                                const asnd_norm *n, asnd_view *v) {
     if (p->operand[k] < 0) return NULL;
@@ -33,11 +34,13 @@ static const asnd_nd *channels(aclOpExecutor *e, const parts_plan *p, int k,
     return &v->nd;
 }
 
+/* A view of x's space as a value of the arithmetic's dtype. */
 static int as_value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
     return asn_prog_as(p, asn_prog_in(p, a), n->t);
 }
 
-/* The variance is biased: GatherStatsWithCounts weighs it by the counts. */
+/* Parts: input, mean, invstd. The variance is biased: GatherStatsWithCounts weighs it by
+ * the counts. */
 static asn_status stats_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     asnd_norm n;
@@ -53,6 +56,7 @@ static asn_status stats_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(&to.nd, &rstd.nd);
 }
 
+/* Parts: input, weight, bias, mean, invstd, output. */
 static asn_status elemt_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const parts_plan *p = plan;
@@ -64,7 +68,9 @@ static asn_status elemt_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, p->operand[5]));
 }
 
-/* sum(dy) and sum(dy * (x - mean)); the latter times invstd is the weight's gradient. */
+/* Parts: gradOut, input, mean, invstd, then sumDy, sumDyXmu, gradWeight, gradBias, each
+ * as far as it is wanted. sum(dy) and sum(dy * (x - mean)) in one pass; the latter times
+ * invstd is the weight's gradient. */
 static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     asnd_norm n;
@@ -94,7 +100,8 @@ static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-/* The elements of all devices together. */
+/* *total: the elements of all devices together, from the tensor of each device's
+ * count. */
 static asn_status total_count(const asnd_nd *counts, asnd_tmp *tmp, double *total) {
     asnd_view v;
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, 1, counts->shape, &v));
@@ -105,7 +112,8 @@ static asn_status total_count(const asnd_nd *counts, asnd_tmp *tmp, double *tota
     return ASN_OK;
 }
 
-/* dx = (dy - sumDy / n - (x - mean) * invstd^2 * sumDyXmu / n) * invstd * weight */
+/* Parts: gradOut, input, mean, invstd, weight, sumDy, sumDyXmu, counter. dx = (dy - sumDy
+ * / n - (x - mean) * invstd^2 * sumDyXmu / n) * invstd * weight */
 static asn_status elemt_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     asnd_norm n;
@@ -137,7 +145,7 @@ static asn_status elemt_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
 
 /* ---- GatherStatsWithCounts: a column of a few devices per channel, in float64 */
 
-/* A tensor, contiguous in float64; NULL data when it is absent. */
+/* *values: a copy of a tensor, contiguous in float64; NULL when it is absent. */
 static asn_status plain(aclOpExecutor *e, int operand, asnd_tmp *tmp, double **values) {
     asnd_view v;
     *values = NULL;
@@ -149,7 +157,8 @@ static asn_status plain(aclOpExecutor *e, int operand, asnd_tmp *tmp, double **v
     return ASN_OK;
 }
 
-/* Converted to the output's dtype; one that is absent is not wanted. */
+/* Writes values to an output of one dimension, converted; one that is absent is not
+ * wanted. */
 static asn_status put(aclOpExecutor *e, int operand, double *values) {
     if (operand < 0) return ASN_OK;
     const asnd_nd *to = asn_exec_nd(e, operand);
@@ -158,6 +167,9 @@ static asn_status put(aclOpExecutor *e, int operand, double *values) {
     return asn_move(to, &from.nd);
 }
 
+/* Parts: mean, invstd (devices, channels), counts (devices), the running statistics, the
+ * joint mean and invstd. Each device's variance is 1 / invstd^2 - eps; around the joint
+ * mean it grows by the square of the distance of the means. */
 static asn_status gather_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     const asnd_nd *all = asn_exec_nd(e, p->operand[0]);
@@ -196,6 +208,7 @@ static asn_status gather_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning */
 
+/* Parameter i has two dimensions at least and a floating dtype. */
 static asn_status check_input(const asnd_call *c, int i) {
     const asnd_nd *in = asn_call_nd(c, i);
     if (in->ndim >= 2) return asn_norm_check(c, i, in->ndim, in->shape);
@@ -212,6 +225,7 @@ static asn_status check_channels(const asnd_call *c, int input, int first, int l
     return ASN_OK;
 }
 
+/* ns: nanoseconds an element of parameter `input`. NULL with the error set. */
 static parts_plan *plan_parts(asnd_call *c, asnd_body_fn body, int input, double ns) {
     return asn_call_plan(c, body, sizeof(parts_plan),
                          500 + ns * (double)asn_nd_size(asn_call_nd(c, input)));

@@ -16,8 +16,10 @@
 #include "device/opapi/nn/norm.h"
 #include "device/opapi/core/packed.h"
 
+/* Targets that a thread takes at a time. */
 enum { CHUNK = 1 << 12 };
 
+/* total: the output, or input, of the weights' sum. */
 typedef struct {
     asnd_plan_head head;
     int dy, self, target, weight, out, total; /* operands; -1: absent */
@@ -25,6 +27,8 @@ typedef struct {
     int64_t ignored;
 } class_plan;
 
+/* What the loop over targets works on. Forwards values and used receive -weight * x and
+ * the weight of each target; backwards values holds what is multiplied by -weight. */
 typedef struct {
     asnd_view x; /* the classes' dimension dropped; of a gradient, what is written */
     int64_t n, classes, stride, ignored;
@@ -34,7 +38,8 @@ typedef struct {
     int64_t bad;           /* a position whose target is no class, or -1 */
 } class_work;
 
-/* Where element i, in row-major order, of the view lies. */
+/* Where element i, in row-major order, of the view lies: the targets' order, whatever the
+ * strides are. */
 static char *place(const asnd_view *v, int64_t i) {
     char *at = v->nd.data;
     for (int d = v->nd.ndim - 1; d >= 0; d--) {
@@ -44,7 +49,8 @@ static char *place(const asnd_view *v, int64_t i) {
     return at;
 }
 
-/* A target out of range is remembered and skipped; whichever thread was last names it. */
+/* Targets [chunk * CHUNK, ...). A target out of range is remembered and skipped;
+ * whichever thread was last names it. */
 static void class_chunk(void *ctx, int64_t chunk) {
     class_work *w = ctx;
     asn_dtype dtype = w->x.nd.dtype;
@@ -57,6 +63,8 @@ static void class_chunk(void *ctx, int64_t chunk) {
             skip = true;
         }
         double weight = skip ? 0 : w->weights ? w->weights[t] : 1;
+        /* Backwards: places differ from target to target, so that no two threads write
+         * one. */
         if (w->used == NULL) {
             char *to = skip ? NULL : place(&w->x, i) + t * w->stride;
             if (to) asn_value_from_double(dtype, to, -weight * w->values[i]);
@@ -70,6 +78,7 @@ static void class_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* Runs the loop over all targets; ASN_ERR_INDEX names one that is no class. */
 static asn_status run_classes(class_work *w) {
     w->bad = -1;
     asn_pool_run(class_chunk, w, (w->n + CHUNK - 1) / CHUNK, 10 * (double)w->n);
@@ -79,8 +88,8 @@ static asn_status run_classes(class_work *w) {
         (long long)w->bad, (long long)w->targets[w->bad], (long long)w->classes);
 }
 
-/* x: self forwards, the gradient backwards; the class' dimension is left out of the view
- * and kept as a stride. */
+/* Sets up the loop. x: self forwards, the gradient backwards; the class' dimension is
+ * left out of the view and kept as a stride. values and used are the caller's to set. */
 static asn_status begin(const class_plan *p, aclOpExecutor *e, const asnd_nd *x,
                         asnd_tmp *tmp, class_work *w) {
     asn_view_set(&w->x, x);
@@ -97,12 +106,14 @@ static asn_status begin(const class_plan *p, aclOpExecutor *e, const asnd_nd *x,
                : asn_packed_data(asn_exec_nd(e, p->weight), ASN_F64, tmp, &w->weights);
 }
 
+/* Writes one value to an output of one element. */
 static void put(aclOpExecutor *e, int operand, double value) {
     const asnd_nd *to = asn_exec_nd(e, operand);
     asn_value_from_double(to->dtype, to->data, value);
 }
 
-/* A mean over nothing but ignored targets is 0 / 0, NaN, as PyTorch's. */
+/* The loss and the sum of the weights used. A mean over nothing but ignored targets is 0
+ * / 0, NaN, as PyTorch's. */
 static asn_status nll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const class_plan *p = plan;
     class_work w;
@@ -128,6 +139,8 @@ static asn_status nll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* gradInput = -weight * dy / totalWeight at each target's place (without the division
+ * unless the loss is a mean), 0 elsewhere. */
 static asn_status nll_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     static const uint8_t zero[16];
     const class_plan *p = plan;
@@ -149,8 +162,8 @@ static asn_status nll_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
 
 /* ---- planning */
 
-/* self (N, C), (C), and with positions (N, C, H, W), (C, H, W); target is self without
- * the classes. */
+/* Checks self, target and weight: self (N, C), (C), and with positions (N, C, H, W), (C,
+ * H, W); target is self without the classes. *axis: the classes' dimension. */
 static asn_status check_classes(const asnd_call *c, int self, int *axis) {
     bool planes = c->op->arg == 2;
     const asnd_nd *x = asn_call_nd(c, self), *target = asn_call_nd(c, self + 1);
@@ -166,12 +179,15 @@ static asn_status check_classes(const asnd_call *c, int self, int *axis) {
     *axis = x->ndim - least;
     asn_view_set(&want, x);
     asn_view_drop(&want, *axis);
+    /* A single target may have shape (1,). */
     bool one = want.nd.ndim == 0 && target->ndim == 1 && target->shape[0] == 1;
     if (!one) ASN_TRY(asn_call_same_shape(c, self + 1, want.nd.ndim, want.shape));
     ASN_TRY(asn_index_dtype(c, self + 1, target));
     return weight ? asn_norm_check(c, self + 2, 1, x->shape + *axis) : ASN_OK;
 }
 
+/* The parameters stand in one order behind `self`, which both operators share. NULL with
+ * the error set. */
 static class_plan *plan_class(asnd_call *c, asnd_body_fn body, int self, int axis,
                               int reduction) {
     class_plan *p = asn_call_plan(
@@ -236,6 +252,7 @@ asn_status asn_planner_nll_backward(asnd_call *c) {
  * classes j that it names before the first -1 and those i that it does not, the sum of
  * max(0, 1 - x[j] + x[i]) / C */
 
+/* Rows of `classes` elements each. bad: a position whose target is no class, or -1. */
 typedef struct {
     const double *x;
     const int64_t *targets;
@@ -244,7 +261,8 @@ typedef struct {
     int64_t classes, bad;
 } margin_work;
 
-/* The sum of a row runs in the order of its targets. */
+/* One row of the loss: its sum runs in the order of its targets. named[i] becomes 1 for
+ * each class that the row names. */
 static void margin_row(void *ctx, int64_t row) {
     margin_work *w = ctx;
     int64_t n = w->classes, count = 0;
@@ -263,6 +281,7 @@ static void margin_row(void *ctx, int64_t row) {
     for (int64_t k = 0; k < count; k++) {
         for (int64_t i = 0; i < n; i++) {
             double margin = 1 - x[t[k]] + x[i];
+            /* NaN is no margin to leave out. */
             if (!named[i] && !(margin <= 0)) sum += margin;
         }
     }
@@ -300,6 +319,7 @@ static asn_status margin_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* self is (N, C) or (C); the loss of one row is one value whatever the reduction. */
 asn_status asn_planner_multilabel_margin(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     int reduction = 0;

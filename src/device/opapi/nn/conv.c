@@ -35,13 +35,16 @@ typedef struct {
 
 /* ---- views of five dimensions */
 
-/* (batch, channels, depth, height, width), whatever of these the tensor lacks. */
+/* The view (batch, channels, depth, height, width), whatever of these the tensor lacks;
+ * tbc: of a tensor (time, batch, channels). */
 static void image_view(const asnd_nd *a, int spatial, bool tbc, asnd_view *v) {
     asn_view_set(v, a);
     if (tbc) asn_view_permute(v, (int[]){1, 2, 0});
     asn_image_stand(v, spatial);
 }
 
+/* The view (channels out, channels in, depth, height, width); tbc: of a tensor (window,
+ * channels in, channels out). */
 static void weight_view(const asnd_nd *a, bool tbc, asnd_view *v) {
     asn_view_set(v, a);
     if (tbc) asn_view_permute(v, (int[]){2, 1, 0});
@@ -51,7 +54,8 @@ static void weight_view(const asnd_nd *a, bool tbc, asnd_view *v) {
 
 /* ---- geometry */
 
-/* One value, one per dimension, or a pair (before, after) per dimension. */
+/* Reads the padding, parameter i (-1: none, 0): one value, one per dimension, or a pair
+ * (before, after) per dimension. */
 static asn_status padding(const asnd_call *c, int i, int spatial, int64_t *before,
                           int64_t *after) {
     const asnd_array *a = i < 0 ? NULL : asn_call_array(c, i);
@@ -69,7 +73,7 @@ static asn_status padding(const asnd_call *c, int i, int spatial, int64_t *befor
     return ASN_OK;
 }
 
-/* With groups the weight has the channels of one group. */
+/* Checks the input's channels. With groups the weight has the channels of one group. */
 static asn_status channels_check(const asnd_call *c, const conv_params *at, int64_t got,
                                  int64_t want, int64_t filters, int64_t groups) {
     if (groups < 1 || filters % groups != 0)
@@ -91,6 +95,9 @@ static asn_status extents(const asnd_call *c, const conv_plan *p, const conv_par
                           const int64_t *in, asnd_conv *g, int64_t *out) {
     int first = 3 - p->spatial;
     int64_t after[3] = {0, 0, 0}, more[3] = {0, 0, 0};
+    /* reach: from the first to past the last element of a window. A convolution has
+     * floor((in + pads - reach) / stride) + 1 windows; a transposed one goes the other
+     * way, from that many to the image they come from. */
     for (int d = 0; d < 3; d++) {
         g->stride[d] = g->dilation[d] = 1;
         g->pad[d] = 0;
@@ -133,7 +140,9 @@ static asn_status extents(const asnd_call *c, const conv_plan *p, const conv_par
     return ASN_OK;
 }
 
-/* Checks input, weight, output; sets *p as far as both directions share it. */
+/* Checks input, weight, output; sets *p as far as both directions share it. For a
+ * gradient, input and output are those of the convolution itself: its output is the
+ * incoming gradient. */
 static asn_status geometry(const asnd_call *c, const conv_params *at, int64_t groups,
                            conv_plan *p) {
     const asnd_nd *w0 = asn_call_nd(c, at->weight), *in0 = asn_call_nd(c, at->input);
@@ -146,6 +155,7 @@ static asn_status geometry(const asnd_call *c, const conv_params *at, int64_t gr
     if (p->tbc && in0->ndim != 3)
         return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have 3",
                              c->op->name, c->op->params[at->input].name, in0->ndim);
+    /* One tensor of float64 makes the arithmetic float64. */
     const int operands[4] = {at->input, at->weight, at->output, at->bias};
     p->t = ASN_F32;
     for (int i = 0; i < 4; i++) {
@@ -156,6 +166,8 @@ static asn_status geometry(const asnd_call *c, const conv_params *at, int64_t gr
     asnd_view in, w;
     image_view(in0, p->spatial, p->tbc, &in);
     weight_view(w0, p->tbc, &w);
+    /* A transposed convolution's weight is (channels in, channels out of a group,
+     * ...). */
     asnd_conv *g = &p->g;
     ASN_TRY(channels_check(c, at, in.shape[1],
                            p->transposed ? w.shape[0] : w.shape[1] * groups, w.shape[0],
@@ -178,6 +190,7 @@ static asn_status geometry(const asnd_call *c, const conv_params *at, int64_t gr
     return asn_call_same_shape(c, at->output, n, shape);
 }
 
+/* Of all groups together: the bias has one value for each. */
 static int64_t output_channels(const conv_plan *p) {
     return p->g.groups * (p->transposed ? p->g.cx : p->g.cy);
 }
@@ -189,7 +202,9 @@ static double work_of(const conv_plan *p) {
     return 2000 + sums * (double)g->cy * (double)asn_conv_extent(g->y) / 10;
 }
 
+/* A plan in the executor's memory, as *q. */
 static asn_status adopt(asnd_call *c, asnd_body_fn body, const conv_plan *q) {
+    /* The head is the plan's own: *q has none. */
     conv_plan *p = asn_call_plan(c, body, sizeof *p, work_of(q));
     if (p == NULL) return ASN_ERR_MEMORY;
     asnd_plan_head head = p->head;
@@ -200,6 +215,7 @@ static asn_status adopt(asnd_call *c, asnd_body_fn body, const conv_plan *q) {
 
 /* ---- forward */
 
+/* Conversion, the kernel, conversion back. A transposed convolution takes Y to X. */
 static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const conv_plan *p = plan;
     asnd_view in, w, b, out, x, weight, bias, y;
@@ -220,6 +236,7 @@ static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_image_finish(&out.nd, &y);
 }
 
+/* at: where the parameters stand; *p: what the operator has set already. */
 static asn_status plan_forward(asnd_call *c, const conv_params *at, int64_t groups,
                                conv_plan *p) {
     ASN_TRY(geometry(c, at, groups, p));
@@ -296,6 +313,7 @@ static asn_status bias_gradient(const conv_plan *p, const asnd_nd *grad,
     return asn_move(out, &flat.nd);
 }
 
+/* Any of the three gradients that are wanted; each is one kernel, or a sum. */
 static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const conv_plan *p = plan;
     asnd_view grad, in, w, out, y, x, weight, result;
@@ -303,7 +321,9 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     image_view(asn_exec_nd(e, p->input), p->spatial, p->tbc, &in);
     weight_view(asn_exec_nd(e, p->weight), p->tbc, &w);
     ASN_TRY(asn_image_plain(tmp, &grad.nd, p->t, &y));
-    /* The sources are read before the first gradient is written: they may be the same
+    /* In the gradient of a convolution Y is the incoming gradient and X the input;
+     * transposed, they change places.
+     * The sources are read before the first gradient is written: they may be the same
      * memory. */
     ASN_TRY(asn_image_plain(tmp, &in.nd, p->t, &x));
     asnd_view input_made, weight_made;
@@ -335,6 +355,7 @@ static asn_status plan_backward(asnd_call *c, const conv_params *at, const int *
     int64_t channels = output_channels(p);
     for (int k = 0; k < 3; k++) {
         *operands[k] = -1;
+        /* An output that is not wanted is not looked at: it may be NULL. */
         if (!wanted[k]) continue;
         if (c->first[i[k]] < 0)
             return asn_error_set(ASN_ERR_NULL_POINTER,

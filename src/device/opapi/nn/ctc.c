@@ -3,6 +3,10 @@
  * logProbs is (T, N, C) or (T, C); targets (N, S), or all of them one after the other.
  * Rows of logAlpha may be longer than 2 * the longest target + 1: what is not reached is
  * minus infinity. With zeroInfinity an infinite loss and its gradient are 0.
+ *
+ * What the algorithm is, cpu/nn/ctc.h says. Lengths are arrays of the call and are
+ * checked in phase 1; targets are data and are checked when it runs. Sums are made in
+ * float64 whatever the dtypes.
  */
 #include <math.h>
 #include <string.h>
@@ -13,6 +17,8 @@
 #include "device/opapi/nn/norm.h"
 #include "device/opapi/core/packed.h"
 
+/* Lengths, and where each sequence's targets start, are arrays in the executor's
+ * memory. */
 typedef struct {
     asnd_plan_head head;
     int dy, log_probs, targets, loss, alpha, out; /* operands; -1: absent */
@@ -22,6 +28,7 @@ typedef struct {
     bool zero_infinity;
 } ctc_plan;
 
+/* The packed tensors of a run, in float64; only those of its direction are set. */
 typedef struct {
     const ctc_plan *plan;
     const double *log_probs, *dy, *loss_in, *alpha_in;
@@ -29,6 +36,7 @@ typedef struct {
     double *loss, *alpha, *grad, *room;
 } ctc_work;
 
+/* Sequence n, as the kernel takes it: times are count * classes elements apart. */
 static asnd_ctc sequence(const ctc_work *w, int64_t n) {
     const ctc_plan *p = w->plan;
     return (asnd_ctc){w->log_probs + n * p->classes,
@@ -40,6 +48,7 @@ static asnd_ctc sequence(const ctc_work *w, int64_t n) {
                       p->blank};
 }
 
+/* Sequence n's loss, and its alpha of `times` rows. */
 static void forward_chunk(void *ctx, int64_t n) {
     const ctc_work *w = ctx;
     const ctc_plan *p = w->plan;
@@ -51,6 +60,7 @@ static void forward_chunk(void *ctx, int64_t n) {
     if (p->zero_infinity && isinf(w->loss[n])) w->loss[n] = 0;
 }
 
+/* Sequence n's gradient; times past its length have none. */
 static void backward_chunk(void *ctx, int64_t n) {
     const ctc_work *w = ctx;
     const ctc_plan *p = w->plan;
@@ -70,6 +80,8 @@ static void backward_chunk(void *ctx, int64_t n) {
                      w->room + n * 2 * (2 * p->longest + 1), grad);
 }
 
+/* ASN_ERR_INDEX for a target that is no class; only the targets that lengths cover
+ * count. */
 static asn_status check_targets(const ctc_plan *p, const int64_t *targets) {
     for (int64_t n = 0; n < p->count; n++) {
         for (int64_t k = 0; k < p->target_lengths[n]; k++) {
@@ -85,6 +97,7 @@ static asn_status check_targets(const ctc_plan *p, const int64_t *targets) {
     return ASN_OK;
 }
 
+/* Moves row-major float64 values to an operand of any dtype and strides. */
 static asn_status write_out(aclOpExecutor *e, int operand, double *values) {
     const asnd_nd *to = asn_exec_nd(e, operand);
     asnd_view from;
@@ -101,6 +114,7 @@ static double *numbers(asnd_tmp *tmp, int64_t a, int64_t b, int64_t c) {
                : NULL;
 }
 
+/* out < 0: the loss. */
 static asn_status ctc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const ctc_plan *p = plan;
     ctc_work w = {.plan = p};
@@ -128,7 +142,8 @@ static asn_status ctc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning */
 
-/* The numbers of an aclIntArray, in the executor's memory, each in [0, most]. */
+/* *lengths: a copy of the aclIntArray that parameter i is, in the executor's memory:
+ * `count` numbers, each in [0, most]. */
 static asn_status take_lengths(const asnd_call *c, int i, int64_t count, int64_t most,
                                const int64_t **lengths) {
     const asnd_array *a = asn_call_array(c, i);
@@ -151,7 +166,8 @@ static asn_status take_lengths(const asnd_call *c, int i, int64_t count, int64_t
     return ASN_OK;
 }
 
-/* Where every sequence's targets start, and the longest. */
+/* Finds where every sequence's targets start, and the longest. Targets are (N, S), each
+ * row its own, or one line, where each begins behind the one before. */
 static asn_status take_targets(const asnd_call *c, int i, ctc_plan *p) {
     const asnd_nd *t = asn_call_nd(c, i);
     bool apart = t->ndim == 2;
@@ -181,7 +197,8 @@ static asn_status take_targets(const asnd_call *c, int i, ctc_plan *p) {
     return ASN_OK;
 }
 
-/* The loss, or its gradient, per sequence; logAlpha (N, T, X), (T, X) of one sequence. */
+/* Checks the loss, or its gradient, per sequence; logAlpha (N, T, X), (T, X) of one
+ * sequence. X is at least 2 * longest + 1. */
 static asn_status check_results(const asnd_call *c, int loss, int alpha, ctc_plan *p,
                                 bool single) {
     const asnd_nd *a = asn_call_nd(c, alpha);

@@ -3,13 +3,20 @@
  * Element i of a mask, in row-major order, is bit i % 8 of byte i / 8; the mask is padded
  * with zeros to 128 bits. Its number is word 2 * offset + i of the seed's Philox stream,
  * as in random.c; the element is dropped when the number is below the probability.
+ *
+ * A mask is made in chunks, each by one thread, and is the same however many there are.
+ * Applying one goes through a bool for each element, which a fused program reads as it
+ * reads any operand.
  */
 #include "device/cpu/threads.h"
 #include "device/opapi/nn/norm.h"
 #include "random/bitgen.h"
 
+/* Elements that a thread takes at a time, a multiple of 8, so that no two share a byte;
+ * numbers that are drawn at once. */
 enum { CHUNK = 1 << 14, PIECE = 256 };
 
+/* Of a parallel region over n elements; each uses some of the fields. */
 typedef struct {
     uint64_t seed, offset;
     double probability;
@@ -18,10 +25,12 @@ typedef struct {
     int64_t n;
 } mask_work;
 
+/* Bytes of a mask of n elements. */
 static int64_t mask_bytes(int64_t n) {
     return (n + 127) / 128 * 16;
 }
 
+/* bits: 1 where an element stays. */
 static void draw_chunk(void *ctx, int64_t chunk) {
     const mask_work *w = ctx;
     double u[PIECE];
@@ -38,6 +47,7 @@ static void draw_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* bytes[i] = bit i. */
 static void unpack_chunk(void *ctx, int64_t chunk) {
     const mask_work *w = ctx;
     int64_t end = (chunk + 1) * CHUNK < w->n ? (chunk + 1) * CHUNK : w->n;
@@ -45,16 +55,19 @@ static void unpack_chunk(void *ctx, int64_t chunk) {
         w->bytes[i] = w->bits[i / 8] >> (i % 8) & 1;
 }
 
+/* numbers = uniform ones in [0, 1). */
 static void number_chunk(void *ctx, int64_t chunk) {
     const mask_work *w = ctx;
     int64_t first = chunk * CHUNK, n = w->n - first < CHUNK ? w->n - first : CHUNK;
     asn_philox_doubles(w->seed, 2 * w->offset + (uint64_t)first, n, w->numbers + first);
 }
 
+/* ns: nanoseconds an element. */
 static void run_chunks(asnd_pool_fn fn, mask_work *w, double ns) {
     asn_pool_run(fn, w, (w->n + CHUNK - 1) / CHUNK, ns * (double)w->n);
 }
 
+/* in, mask, out: operands, -1: absent. */
 typedef struct {
     asnd_plan_head head;
     int in, mask, out;
@@ -64,7 +77,8 @@ typedef struct {
     int64_t n;
 } drop_plan;
 
-/* Fills w->bits with a new mask. */
+/* Fills w->bits with a new mask; without training nothing is dropped, since no number is
+ * below 0. */
 static asn_status make_mask(const drop_plan *d, mask_work *w, asnd_tmp *tmp) {
     int64_t size = mask_bytes(w->n);
     w->seed = d->seed;
@@ -78,6 +92,7 @@ static asn_status make_mask(const drop_plan *d, mask_work *w, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* The output may be of any shape with that many bytes. */
 static asn_status write_mask(const mask_work *w, const asnd_nd *out) {
     asnd_view from;
     asn_view_plain(&from, ASN_U8, out->ndim, out->shape, w->bits);
@@ -110,6 +125,8 @@ static asn_status apply(const asnd_nd *x, const asnd_view *keep, double scale,
     return asn_prog_run(&p);
 }
 
+/* All operators on masks: the mask is drawn and written, or read; then it is applied, if
+ * there is an output. */
 static asn_status drop_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const drop_plan *d = plan;
     mask_work w = {.n = d->n};
@@ -131,6 +148,7 @@ static asn_status drop_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning */
 
+/* The double that parameter i is lies in [0, 1]; NaN does not. */
 static asn_status check_probability(const asnd_call *c, int i) {
     double p = asn_call_double(c, i);
     if (p >= 0 && p <= 1) return ASN_OK;
@@ -138,7 +156,7 @@ static asn_status check_probability(const asnd_call *c, int i) {
                          c->op->params[i].name, p);
 }
 
-/* A mask of n elements. */
+/* Parameter i is a mask of n elements. */
 static asn_status check_mask(const asnd_call *c, int i, int64_t n) {
     const asnd_nd *mask = asn_call_nd(c, i);
     if (mask->dtype == ASN_U8 && asn_nd_size(mask) == mask_bytes(n)) return ASN_OK;
@@ -150,6 +168,7 @@ static asn_status check_mask(const asnd_call *c, int i, int64_t n) {
                          (long long)n);
 }
 
+/* Parameters by index, -1: the operator has none. NULL with the error set. */
 static drop_plan *plan_drop(asnd_call *c, int64_t n, int mask, int in, int out) {
     drop_plan *p = asn_call_plan(c, drop_body, sizeof *p, 500 + 3 * (double)n);
     if (p == NULL) return NULL;
@@ -244,6 +263,8 @@ typedef struct {
     double lower, upper;
 } rrelu_plan;
 
+/* One fused pass with up to two outputs. The slopes are drawn in float64 for every
+ * element, also where x > 0, so that a number depends on the element's place alone. */
 static asn_status rrelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const rrelu_plan *r = plan;
     const asnd_nd *x = asn_exec_nd(e, r->self);
@@ -275,6 +296,7 @@ static asn_status rrelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&p);
 }
 
+/* Eight parameters: not in place. */
 asn_status asn_planner_rrelu(asnd_call *c) {
     int out = c->op->num_params == 8 ? 7 : 0;
     const asnd_nd *x = asn_call_nd(c, 0);

@@ -13,6 +13,8 @@
 #include "device/opapi/core/formula.h"
 #include "device/opapi/nn/norm.h"
 
+/* ew: the activation, or its gradient. self_param, dy_param: the parameters that stand
+ * for self and the incoming gradient in it. */
 typedef struct {
     asnd_plan_head head;
     const asnd_ew *ew;
@@ -21,10 +23,12 @@ typedef struct {
     bool left; /* the left half is activated */
 } gate_plan;
 
+/* The half that is activated and the one that it gates. */
 typedef struct {
     asnd_view active, other;
 } halves;
 
+/* The halves of `a`, a tensor of self's shape, as views of it. */
 static void halve(halves *h, const asnd_nd *a, const gate_plan *g) {
     int64_t n = a->shape[g->axis] / 2;
     asn_view_set(&h->active, a);
@@ -33,14 +37,17 @@ static void halve(halves *h, const asnd_nd *a, const gate_plan *g) {
     asn_view_slice(&h->other, g->axis, g->left ? n : 0, n, 1);
 }
 
+/* Halves are computed in float32. */
 static asn_dtype loop_of(const asnd_nd *a) {
     return a->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
 }
 
+/* a as a value of dtype t. */
 static int value(asnd_prog *p, const asnd_nd *a, asn_dtype t) {
     return asn_prog_as(p, asn_prog_in(p, a), t);
 }
 
+/* out = other * activation(active); outGelu, where there is one, is the activation. */
 static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const gate_plan *g = plan;
@@ -59,7 +66,8 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&p);
 }
 
-/* The activation comes with the call (gelu), or is the sigmoid of Glu. */
+/* d other = dy * activation(active), d active = activation'(active) * dy * other. The
+ * activation comes with the call (gelu), or is the sigmoid of Glu. */
 static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const gate_plan *g = plan;
@@ -85,12 +93,15 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
 
 /* ---- planning */
 
+/* The parameter's index; -1: the operator has none of this name. */
 static int param_named(const asnd_call *c, const char *name) {
     for (int i = 0; i < c->op->num_params; i++)
         if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;
 }
 
+/* self has an even extent along the dimension (*axis); half: its shape with half of
+ * it. */
 static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
                                int64_t *half) {
     const asnd_nd *a = asn_call_nd(c, self);
@@ -146,13 +157,15 @@ asn_status asn_planner_gate(asnd_call *c) {
 /* ---- Prelu(self, weight, out), PreluBackward(gradOutput, self, weight, gradInput,
  * gradWeight): x where x > 0, else weight * x; one weight, or one per channel */
 
+/* dy, dw: -1 forwards. single: one weight for all. */
 typedef struct {
     asnd_plan_head head;
     int dy, self, weight, out, dw;
     bool single;
 } prelu_plan;
 
-/* The weight, or its gradient, in the space of self. */
+/* v: the weight, or its gradient, in the space of self: one value per channel (dimension
+ * 1), or one for all. */
 static void spread_weight(asnd_view *v, const asnd_nd *a, const asnd_norm *n,
                           bool single) {
     if (!single) {
@@ -165,14 +178,14 @@ static void spread_weight(asnd_view *v, const asnd_nd *a, const asnd_norm *n,
         asn_view_insert(v, 0, 1, 0);
 }
 
-/* What the weight's gradient is summed over. */
+/* The dimensions that the weight's gradient is summed over. */
 static uint64_t weight_mask(const asnd_nd *x, bool single) {
     uint64_t all = x->ndim > 0 ? (UINT64_C(2) << (x->ndim - 1)) - 1 : 0;
     return single ? all : all & ~UINT64_C(2);
 }
 
-/* The weight's gradient is summed before the input's is written, which may be self, and
- * moved out last. */
+/* Both directions: forwards self stands where dy does backwards. The weight's gradient is
+ * summed before the input's is written, which may be self, and moved out last. */
 static asn_status prelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const prelu_plan *q = plan;
     asnd_view x, weight, dy, out, sum, dw;
@@ -210,6 +223,7 @@ static asn_status prelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(&dw.nd, &sum.nd);
 }
 
+/* dy broadcasts to self. */
 asn_status asn_planner_prelu(asnd_call *c) {
     bool backward = c->op->arg == 1;
     int self = backward ? 1 : 0, weight = self + 1, out = self + 2;

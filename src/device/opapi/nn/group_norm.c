@@ -12,6 +12,7 @@
 
 #include "device/opapi/nn/norm.h"
 
+/* groups: of InstanceNorm whether the channels are last. */
 typedef struct {
     asnd_plan_head head;
     int in, weight, bias, out, mean, rstd; /* operands; -1: absent */
@@ -21,7 +22,7 @@ typedef struct {
     double eps;
 } group_plan;
 
-/* x with its channels split. */
+/* v: x with its channels split into (groups, channels of a group). */
 static void split(asnd_view *v, const asnd_nd *x, int64_t groups) {
     asn_view_set(v, x);
     int64_t each = groups > 0 ? x->shape[1] / groups : 0, stride = x->strides[1];
@@ -39,7 +40,7 @@ static uint64_t parameter_mask(int ndim) {
     return ((UINT64_C(2) << (ndim - 1)) - 1) & ~UINT64_C(6);
 }
 
-/* A value per channel in the split space, or NULL when it is absent. */
+/* The view of one value per channel in the split space, or NULL when it is absent. */
 static const asnd_nd *channels(aclOpExecutor *e, int operand, const asnd_norm *n,
                                asnd_view *v) {
     if (operand < 0) return NULL;
@@ -53,6 +54,7 @@ static const asnd_nd *channels(aclOpExecutor *e, int operand, const asnd_norm *n
     return &v->nd;
 }
 
+/* Statistics are saved before the pass that writes, in (batch, groups). */
 static asn_status group_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
     asnd_norm n;
@@ -73,6 +75,7 @@ static asn_status group_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_norm_apply(&n, &q, g->silu, &out.nd);
 }
 
+/* mean and rstd are the forward call's, (batch, groups). */
 static asn_status group_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
     asnd_norm n;
@@ -93,7 +96,8 @@ static asn_status group_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tm
     return asn_norm_backward(&n, &q, &to, tmp);
 }
 
-/* y, mean and variance of an instance; the mask is of x's own dimensions. */
+/* y, mean and variance of an instance; the mask is of x's own dimensions: height and
+ * width, bits 1 and 2 of NHWC, 2 and 3 of NCHW. */
 static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
     bool last = g->groups != 0; /* NHWC */
@@ -106,6 +110,7 @@ static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     ASN_TRY(asn_move(asn_exec_nd(e, g->mean), &mean.nd));
     ASN_TRY(asn_move(asn_exec_nd(e, g->rstd), &rstd.nd));
     ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, g->eps));
+    /* Parameters lie along the channels: every other dimension is in the mask. */
     asn_norm_spread(&weight, asn_exec_nd(e, g->weight), &n, last ? 7 : 13);
     asn_norm_spread(&bias, asn_exec_nd(e, g->bias), &n, last ? 7 : 13);
     asnd_norm_params q = {&mean.nd, &rstd.nd, &weight.nd, &bias.nd};
@@ -114,6 +119,8 @@ static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
 
 /* ---- planning */
 
+/* The input has a dimension to spare for the split, and channels that the groups
+ * divide. */
 static asn_status check_input(const asnd_call *c, int i, int64_t groups) {
     const asnd_nd *in = asn_call_nd(c, i);
     char got[ASN_SHAPE_TEXT];
@@ -128,7 +135,7 @@ static asn_status check_input(const asnd_call *c, int i, int64_t groups) {
                          asn_shape_text(got, in->ndim, in->shape), (long long)groups);
 }
 
-/* N, C and HxW from parameter i on tell the input's shape again. */
+/* Parameters N, C and HxW, from i on, must tell the input's shape again. */
 static asn_status check_extents(const asnd_call *c, int i, const asnd_nd *in) {
     int64_t rest = 1;
     for (int d = 2; d < in->ndim; d++)

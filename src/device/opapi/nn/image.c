@@ -3,6 +3,9 @@
  * Images stand in five dimensions, batch and channels in front; missing ones have extent
  * 1. Kernels read and write row-major memory of one dtype: a tensor that is so is used
  * where it lies, an output only if no input of the call overlaps it.
+ *
+ * The general way would be kernels by strides for each dtype; with a copy of what is not
+ * row-major there is one kernel for each operation and dtype.
  */
 #include "device/opapi/nn/image.h"
 

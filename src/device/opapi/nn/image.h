@@ -20,14 +20,17 @@ ASN_CHECK_RESULT asn_status asn_image_plain(asnd_tmp *tmp, const asnd_nd *a,
 ASN_CHECK_RESULT asn_status asn_image_result(const aclOpExecutor *e, asnd_tmp *tmp,
                                              const asnd_nd *out, asn_dtype dtype,
                                              asnd_view *result);
+/* Moves the temporary to the output, with conversion; nothing where they are one. */
 ASN_CHECK_RESULT asn_status asn_image_finish(const asnd_nd *out, const asnd_view *result);
 
+/* What the kernels compute in for tensors of dtype t. */
 static inline asn_dtype asn_image_dtype(asn_dtype t) {
     return t == ASN_F64 ? ASN_F64 : ASN_F32;
 }
 
-/* Parameters. `values` get the n last entries, one value standing for all; NULL or empty
- * gives `fallback` (an error where fallback < low). */
+/* Parameters. Reads the aclIntArray that parameter i is into values[0 .. n): n numbers in
+ * [low, INT32_MAX], or one that stands for all; NULL or empty gives `fallback` (an error
+ * where fallback < low). */
 ASN_CHECK_RESULT asn_status asn_image_ints(const asnd_call *c, int i, int n, int64_t low,
                                            int64_t fallback, int64_t *values);
 /* The tensor has spatial + 1 or spatial + 2 dimensions. */

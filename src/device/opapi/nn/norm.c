@@ -56,6 +56,7 @@ static asn_status divide(const asnd_norm *n, const asnd_view *v) {
 asn_status asn_norm_statistics(const asnd_norm *n, const asnd_view *mean,
                                const asnd_view *variance) {
     asnd_prog p;
+    /* The mean must be whole before deviations from it are taken. */
     asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
     asn_prog_reduce(&p, ASN_OP_ADD, value(&p, n, n->x), &mean->nd);
     ASN_TRY(asn_prog_run(&p));
@@ -79,7 +80,7 @@ asn_status asn_norm_rstd(const asnd_norm *n, const asnd_view *to,
     return asn_prog_run(&p);
 }
 
-/* (x - mean) * rstd */
+/* h = (x - mean) * rstd, as a value of the program. */
 static int normalised(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
     int x = value(p, n, n->x);
     x = asn_prog_op2(p, ASN_OP_SUBTRACT, x, value(p, n, q->mean));
@@ -99,18 +100,20 @@ asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *q, bool si
     return asn_prog_run(&p);
 }
 
-/* dy * weight */
+/* d = dy * weight, as a value of the program. */
 static int weighted(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
                     const asnd_nd *dy) {
     int d = value(p, n, dy);
     return q->weight ? asn_prog_op2(p, ASN_OP_MULTIPLY, d, value(p, n, q->weight)) : d;
 }
 
+/* Writes g->dx. Frozen statistics do not depend on x: dx = d * rstd alone. */
 static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
                                  const asnd_norm_grads *g, asnd_tmp *tmp) {
     asnd_view d_mean, dh_mean;
     asnd_prog p;
     if (!g->frozen) {
+        /* mean(d) and mean(d * h), both in one pass. */
         ASN_TRY(asn_norm_kept(tmp, n, n->mask, &d_mean));
         ASN_TRY(asn_norm_kept(tmp, n, n->mask, &dh_mean));
         asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
@@ -135,6 +138,8 @@ static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
     return asn_prog_run(&p);
 }
 
+/* dw and db are made in temporaries of the arithmetic's dtype, and moved to their
+ * outputs, converted, when no input is read any more. */
 asn_status asn_norm_backward(const asnd_norm *n, const asnd_norm_params *q,
                              const asnd_norm_grads *g, asnd_tmp *tmp) {
     asnd_view dw, db;

@@ -18,6 +18,7 @@ typedef struct {
     double count;  /* elements in a slice */
 } asnd_norm;
 
+/* Sets n for x, whose dimensions in `mask` (bit d) statistics run over. */
 void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask);
 /* A temporary of dtype t, kept over the dimensions outside `mask`. */
 ASN_CHECK_RESULT asn_status asn_norm_kept(asnd_tmp *tmp, const asnd_norm *n,
@@ -46,6 +47,8 @@ typedef struct {
     bool frozen;              /* mean and rstd do not depend on x */
 } asnd_norm_grads;
 
+/* Writes the gradients that are wanted (not NULL), dx last: it may be dy or x. mean and
+ * rstd are those of the forward pass. */
 ASN_CHECK_RESULT asn_status asn_norm_backward(const asnd_norm *n,
                                               const asnd_norm_params *p,
                                               const asnd_norm_grads *g, asnd_tmp *tmp);

@@ -9,6 +9,7 @@
  */
 #include "device/opapi/nn/norm.h"
 
+/* out is the input's gradient backwards. */
 typedef struct {
     asnd_plan_head head;
     int in, weight, bias, out, mean, rstd; /* operands; -1: absent */
@@ -17,7 +18,8 @@ typedef struct {
     double eps;
 } layer_plan;
 
-/* A tensor over the last dimensions, or NULL when it is absent. */
+/* The view of a tensor over the last dimensions, or NULL when it is absent. mask: the
+ * leading dimensions, which it lacks. */
 static const asnd_nd *optional(aclOpExecutor *e, int operand, const asnd_norm *n,
                                uint64_t mask, asnd_view *v) {
     if (operand < 0) return NULL;
@@ -25,6 +27,7 @@ static const asnd_nd *optional(aclOpExecutor *e, int operand, const asnd_norm *n
     return &v->nd;
 }
 
+/* Statistics are saved as far as there are outputs for them. */
 static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const layer_plan *l = plan;
     asnd_norm n;
@@ -62,8 +65,8 @@ static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tm
     return asn_norm_backward(&n, &q, &g, tmp);
 }
 
-/* The dimensions of normalizedShape, the last of the input's; `shape` is that of the
- * statistics. */
+/* normalizedShape names the last dimensions of the input, from *first on; `shape` becomes
+ * that of the statistics, with extents of 1 there. */
 static asn_status normalized(const asnd_call *c, int input, int at, int *first,
                              int64_t *shape) {
     const asnd_nd *in = asn_call_nd(c, input);
@@ -81,7 +84,8 @@ static asn_status normalized(const asnd_call *c, int input, int at, int *first,
                          c->op->name);
 }
 
-/* ns: nanoseconds an element, roughly. */
+/* A plan with its masks set. ns: nanoseconds an element, roughly. NULL with the error
+ * set. */
 static layer_plan *plan_layer(asnd_call *c, asnd_body_fn body, const asnd_nd *in,
                               int first, double ns) {
     layer_plan *p = asn_call_plan(c, body, sizeof *p, 500 + ns * (double)asn_nd_size(in));
@@ -105,6 +109,7 @@ asn_status asn_planner_layer_norm(asnd_call *c) {
     for (int i = 6; i < 8; i++)
         if (c->first[i] >= 0) ASN_TRY(asn_call_same_shape(c, i, in->ndim, shape));
     ASN_TRY(asn_call_same_shape(c, 5, in->ndim, in->shape));
+    /* Optional outputs are NULL or have a convertible dtype. */
     for (int i = 5; i < 8; i++)
         if (c->first[i] >= 0) ASN_TRY(asn_call_convertible(c, in->dtype, i));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;

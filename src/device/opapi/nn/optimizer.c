@@ -1,11 +1,16 @@
 /* CPU device, operators: ApplyAdamWV2, one step of the optimiser AdamW (Loshchilov and
  * Hutter, "Decoupled weight decay regularization", 2019), as CANN documents it: with
  * amsgrad the maximum is taken of the corrected second moment.
+ *
+ * m and v are the running means of the gradient and of its square; step t makes var = var
+ * * (1 - lr * decay) - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps).
+ * maximize turns the gradient's sign.
  */
 #include <math.h>
 
 #include "device/opapi/nn/norm.h"
 
+/* Operands: top is the maximum of amsgrad, -1 without it. */
 typedef struct {
     asnd_plan_head head;
     int var, m, v, top, grad, step;
@@ -13,6 +18,7 @@ typedef struct {
     bool amsgrad, maximize;
 } adam_plan;
 
+/* a as a value of dtype t. */
 static int in_as(asnd_prog *p, const asnd_nd *a, asn_dtype t) {
     return asn_prog_as(p, asn_prog_in(p, a), t);
 }
@@ -62,6 +68,9 @@ static asn_status adam_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ApplyAdamWV2(varRef, mRef, vRef, maxGradNormOptionalRef, grad, step, lr, beta1, beta2,
  * weightDecay, eps, amsgrad, maximize) */
+/* ApplyAdamWV2(varRef, mRef, vRef, maxGradNormOptionalRef, grad, step, lr, beta1, beta2,
+ * weightDecay, eps, amsgrad, maximize): step is a tensor of one number, read when it
+ * runs. */
 asn_status asn_planner_adam(asnd_call *c) {
     const asnd_nd *var = asn_call_nd(c, 0), *step = asn_call_nd(c, 5);
     for (int i = 0; i < 5; i++)

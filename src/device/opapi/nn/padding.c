@@ -16,6 +16,7 @@
 
 enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 
+/* from: self, or the gradient that goes `back` to it. */
 typedef struct {
     asnd_plan_head head;
     asnd_pads p;
@@ -23,6 +24,7 @@ typedef struct {
     bool back;
 } pad_plan;
 
+/* Forwards elements are moved as bytes, in any dtype; gradients are added up. */
 static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const pad_plan *p = plan;
     const asnd_nd *from = asn_exec_nd(e, p->from), *to = asn_exec_nd(e, p->to);
@@ -47,8 +49,8 @@ static int64_t cut(int64_t n, const int64_t *pad) {
     return n + (pad[0] < 0 ? pad[0] : 0) + (pad[1] < 0 ? pad[1] : 0);
 }
 
-/* The element that place i comes from; what wraps around is the array after the cut, as
- * in PyTorch. */
+/* The element, in [0, n), that place i comes from; places before the array are negative.
+ * What wraps around is the array after the cut, as in PyTorch. */
 static int64_t source(int kind, int64_t i, int64_t n, const int64_t *pad) {
     switch (kind) {
     case PAD_REFLECT: return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
@@ -60,13 +62,16 @@ static int64_t source(int kind, int64_t i, int64_t n, const int64_t *pad) {
     }
 }
 
-/* How far one side may be padded. */
+/* How far one side may be padded: a reflection does not repeat the edge. */
 static int64_t limit(int kind, int64_t n) {
     return kind == PAD_REFLECT ? n - 1 : kind == PAD_CIRCULAR ? n : INT32_MAX;
 }
 
+/* The table of one dimension of n elements, padded by pad[0] before and pad[1] behind:
+ * *from gets *extent numbers, in the executor's memory. */
 static asn_status table(const asnd_call *c, int kind, int64_t n, const int64_t *pad,
                         int64_t *extent, const int64_t **from) {
+    /* What wraps around is limited by what the cut leaves. */
     int64_t most = limit(kind, kind == PAD_CIRCULAR ? cut(n, pad) : n);
     for (int side = 0; side < 2; side++)
         if (pad[side] > most || pad[side] < -INT32_MAX)
@@ -88,8 +93,8 @@ static asn_status table(const asnd_call *c, int kind, int64_t n, const int64_t *
     return ASN_OK;
 }
 
-/* arg: the kind, and the spatial dimensions times 8. self: the parameter of the unpadded
- * shape. */
+/* Plans both directions. self, pads, from, to: parameters; self is the one of the
+ * unpadded shape. arg: the kind, and the spatial dimensions times 8. */
 static asn_status plan_pads(asnd_call *c, int self, int pads, int from, int to,
                             bool back) {
     int kind = c->op->arg & 7, spatial = c->op->arg >> 3, n;
@@ -102,6 +107,7 @@ static asn_status plan_pads(asnd_call *c, int self, int pads, int from, int to,
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: padding has %llu values; it must have %d", c->op->name,
                              (unsigned long long)a->size, 2 * spatial);
+    /* Checked and filled here, copied when everything fits. */
     pad_plan q;
     memset(&q, 0, sizeof q);
     n = x->ndim;
@@ -109,6 +115,8 @@ static asn_status plan_pads(asnd_call *c, int self, int pads, int from, int to,
     q.p.planes = 1;
     for (int d = 0; d < n - spatial; d++)
         q.p.planes *= shape[d];
+    /* Missing dimensions have extent 1 and no padding; pairs come last dimension
+     * first. */
     for (int d = 0; d < 3; d++) {
         bool real = d >= 3 - spatial;
         const int64_t *pad = real ? (int64_t *)a->data + 2 * (2 - d) : none;

@@ -3,12 +3,16 @@
  * For each dimension three tables of numbers: where each window starts and stops within
  * the image, and by how much its mean is divided (share). They are made in phase 1, so
  * that the loops have no cases for padding, dilation, ceil mode or adaptive extents.
+ *
+ * Two operators that differ in any of these differ in their tables alone; the general
+ * way, to compute each window's bounds in the loop, would do so for every plane.
  */
 #include "device/opapi/nn/pool_window.h"
 
 #include <string.h>
 
-/* Extents of the image, and room for the tables of w->out windows. */
+/* The number of planes of the image, and room for the tables of w->out windows, in the
+ * executor's memory; w->out is set. */
 static asn_status tables(const asnd_call *c, const asnd_nd *in, int spatial,
                          asnd_windows *w) {
     int64_t planes = 1;
@@ -27,17 +31,20 @@ static asn_status tables(const asnd_call *c, const asnd_nd *in, int spatial,
     return ASN_OK;
 }
 
+/* The last `spatial` extents as three, 1 in front. */
 static void image_extents(const asnd_nd *in, int spatial, asnd_windows *w) {
     for (int d = 0; d < 3; d++)
         w->in[d] = d < 3 - spatial ? 1 : in->shape[in->ndim - 3 + d];
 }
 
+/* One dimension: the window's size, its stride, the padding on both sides. */
 typedef struct {
     int64_t k, stride, before, after, dilation;
 } window;
 
-/* ceil: a last window that sticks out counts, unless it would start beyond the image and
- * the padding before it. */
+/* *out: how many windows there are over `in` elements; none is an error. ceil: a last
+ * window that sticks out counts, unless it would start beyond the image and the padding
+ * before it. */
 static asn_status count_windows(const asnd_call *c, int64_t in, const window *v,
                                 bool ceil, int64_t *out) {
     int64_t span = in + v->before + v->after - v->dilation * (v->k - 1) - 1;
@@ -53,12 +60,15 @@ static asn_status count_windows(const asnd_call *c, int64_t in, const window *v,
                          (long long)(v->dilation * (v->k - 1) + 1));
 }
 
-/* The first element inside the image is found in steps of the dilation. */
+/* Fills the tables of dimension d. The first element inside the image is found in steps
+ * of the dilation. include_pad: a mean counts the padding, but not what lies beyond
+ * it. */
 static void fill_table(asnd_windows *w, int d, const window *v, bool include_pad) {
     w->step[d] = v->dilation;
     for (int64_t o = 0; o < w->out[d]; o++) {
         int64_t start = o * v->stride - v->before;
         int64_t stop = start + v->dilation * (v->k - 1) + 1, end = w->in[d] + v->after;
+        /* What the mean counts: up to the end of the padding behind. */
         int64_t padded = (stop < end ? stop : end) - start;
         if (start < 0) start += (-start + v->dilation - 1) / v->dilation * v->dilation;
         if (stop > w->in[d]) stop = w->in[d];
@@ -68,6 +78,8 @@ static void fill_table(asnd_windows *w, int d, const window *v, bool include_pad
     }
 }
 
+/* Reads the padding, parameter i, into v: one value, one per dimension, or (pairs) all
+ * before, then all after. Without pairs it is at most half a window, as in PyTorch. */
 static asn_status padding(const asnd_call *c, int i, int spatial, bool pairs, window *v) {
     const asnd_array *a = asn_call_array(c, i);
     int64_t pad[6];

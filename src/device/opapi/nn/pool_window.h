@@ -5,7 +5,8 @@
 #include "device/cpu/nn/window.h"
 #include "device/opapi/nn/image.h"
 
-/* Where the parameters stand; -1: the operator has none. */
+/* Where the parameters stand; -1: the operator has none. ceil, include_pad: flags;
+ * divisor: replaces a mean's count when not 0. */
 typedef struct {
     int kernel, stride, pad, dilation, ceil, include_pad, divisor;
 } asnd_pool_params;

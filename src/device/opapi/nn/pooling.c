@@ -7,14 +7,19 @@
  * gradient spread, and, by positions, add (a maximum's gradient), put (unpooling), take
  * (its gradient). MaxPool2dWithMask has bits in bytes where the others have positions;
  * they are translated on the way in and out.
+ *
+ * Positions are computed in int64 and moved to outputs of int32 or int64. A gradient by
+ * positions needs no windows: it adds each element where its maximum came from.
  */
 #include <string.h>
 
 #include "device/opapi/core/plan.h"
 #include "device/opapi/nn/pool_window.h"
 
+/* The last two move elements of any dtype, from the few to the many and back. */
 enum { POOL_MAX, POOL_MEAN, POOL_SPREAD, POOL_ADD, POOL_PUT, POOL_TAKE };
 
+/* few: elements of a plane of the pooled side; many: of the other. */
 typedef struct {
     asnd_plan_head head;
     asnd_windows w;
@@ -25,10 +30,12 @@ typedef struct {
                                     columns of a window; 0: positions */
 } pool_plan;
 
+/* Estimated nanoseconds. */
 static double work_of(const asnd_nd *a) {
     return 500 + 4 * (double)asn_nd_size(a);
 }
 
+/* Computed in; halves in float32. */
 static asn_dtype loop_dtype(asn_dtype t) {
     return asn_is_floating(t) ? asn_image_dtype(t) : ASN_I64;
 }
@@ -36,6 +43,7 @@ static asn_dtype loop_dtype(asn_dtype t) {
 /* ---- masks: of each element of a window a row, of each window a byte: 1 where it holds
  * the maximum */
 
+/* Bytes for the windows of a plane, as CANN pads them. */
 static int64_t mask_row(const asnd_windows *w) {
     return ((w->out[1] * w->out[2] + 15) / 16 + 1) * 32;
 }
@@ -91,15 +99,18 @@ static asn_status positions(const pool_plan *p, asnd_tmp *tmp, const asnd_nd *in
         *index = (const int64_t *)v.nd.data;
         return ASN_OK;
     }
+    /* A mask: translated into positions. */
     int64_t *made = asn_tmp_alloc(tmp, (size_t)(p->planes * p->few) * sizeof *made);
     if (made == NULL) return ASN_ERR_MEMORY;
     *index = made;
     return mask_read(p, tmp, in, made);
 }
 
+/* Inputs in row-major form, the action, and the output moved if it was made elsewhere. */
 static asn_status pool_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const pool_plan *p = plan;
     const asnd_nd *from = asn_exec_nd(e, p->from), *to = asn_exec_nd(e, p->to);
+    /* Gradients and means are computed in float32 or float64, then rounded once. */
     bool moves = p->action >= POOL_PUT; /* elements are moved, not computed with */
     asn_dtype t = moves ? from->dtype : loop_dtype(from->dtype);
     asnd_view x, y, where;
@@ -139,6 +150,8 @@ static asn_status pool_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning: parameters by index; `index` -1: none */
 
+/* Sets the rest of the plan: operands, and how many elements a plane has on both
+ * sides. */
 static asn_status adopt(asnd_call *c, int from, int to, int index, const pool_plan *q) {
     if (asn_call_operand(c, to)->is_empty) return ASN_OK;
     pool_plan *p = asn_call_plan(c, pool_body, sizeof *p, work_of(asn_call_nd(c, from)));
@@ -155,6 +168,7 @@ static asn_status adopt(asnd_call *c, int from, int to, int index, const pool_pl
     return ASN_OK;
 }
 
+/* Both parameters are of a real floating dtype. */
 static asn_status floating(const asnd_call *c, int i, int j) {
     ASN_TRY(asn_call_floating(c, i));
     return asn_call_floating(c, j);
@@ -171,7 +185,9 @@ static asn_status batch_only_empty(const asnd_call *c, int i, int spatial) {
     return ASN_OK;
 }
 
-/* The parameter's shape for positions, or the mask of MaxPool2dWithMask. */
+/* Checks parameter i: positions in the pooled shape or, with `mask`, the bytes of
+ * MaxPool2dWithMask, for which the plan's mask, rows and columns are set. kernel: the
+ * parameter of the window's size, with stride and padding behind it. */
 static asn_status index_check(asnd_call *c, int i, int kernel, const asnd_nd *in,
                               int spatial, bool mask, pool_plan *q) {
     if (!mask) {
@@ -272,6 +288,7 @@ asn_status asn_planner_max_pool_onnx(asnd_call *c) {
     return adopt(c, 0, 7, -1, &q);
 }
 
+/* A divisor may be negative; 0 stands for none. */
 static asn_status divisor_check(const asnd_call *c, const asnd_pool_params *at) {
     int64_t divisor = asn_call_int(c, at->divisor);
     if (divisor >= -INT32_MAX && divisor <= INT32_MAX) return ASN_OK;
@@ -372,6 +389,7 @@ asn_status asn_planner_global_pool(asnd_call *c) {
         flat[d < 2 ? d : 2] *= self->shape[d];
     }
     ASN_TRY(asn_call_same_shape(c, 1, self->ndim, shape));
+    /* One window over all positions behind the channels, taken as one dimension. */
     asnd_nd all = {self->data, 3, self->dtype, flat, strides};
     memset(strides, 0, sizeof strides);
     ASN_TRY(asn_pool_adaptive(c, &all, 1, ones, &q.w));
@@ -392,9 +410,12 @@ asn_status asn_planner_max_unpool(asnd_call *c) {
     ASN_TRY(asn_call_position_dtype(c, 1));
     ASN_TRY(asn_call_same_shape(c, 1, self->ndim, self->shape));
     ASN_TRY(asn_image_ints(c, 2, spatial, 0, -1, size));
+    /* outputSize holds the spatial extents of the large side. */
     q.w.planes = 1;
     for (int d = 0; d < self->ndim - spatial; d++)
         q.w.planes *= self->shape[d];
+    /* asn_pool_shape wants the large side as `out`, the loop the small one: they change
+     * places afterwards. */
     for (int d = 0; d < 3; d++) {
         bool real = d >= 3 - spatial;
         q.w.out[d] =

@@ -14,10 +14,12 @@
  * dimensions are x's from `axis` on: numAxes of them (-1: all) with scaleFromBlob, as
  * many as scale has without. An extent of 1 broadcasts. */
 
-/* The parameter over all of x. */
+/* v: the parameter, whose dimensions are x's from `axis` on, stretched over all of x. A
+ * parameter of one element has no dimensions. */
 static void scale_view(asnd_view *v, const asnd_nd *a, const asnd_nd *x, int axis) {
     asn_view_set(v, a);
     int behind = asn_nd_size(a) == 1 ? 0 : x->ndim - axis - a->ndim;
+    /* One element fits anywhere. */
     while (asn_nd_size(a) == 1 && v->nd.ndim > 0)
         asn_view_drop(v, 0);
     for (int d = 0; d < behind; d++)
@@ -25,6 +27,7 @@ static void scale_view(asnd_view *v, const asnd_nd *a, const asnd_nd *x, int axi
     asn_view_broadcast(v, x->ndim, x->shape);
 }
 
+/* In float32, rounded once. */
 static asn_status scale_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const asnd_packed *p = plan;
@@ -45,7 +48,8 @@ static asn_status scale_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-/* Dimensions of parameter i stand along x's from `axis`. */
+/* Parameter i, unless NULL or one element, has x's extents, or 1, from `axis` on: `count`
+ * of them; -1: as many as it has. */
 static asn_status check_scale(const asnd_call *c, int i, int axis, int count) {
     const asnd_nd *a = asn_call_nd(c, i), *x = asn_call_nd(c, 0);
     if (a == NULL || asn_nd_size(a) == 1) return ASN_OK;
@@ -94,8 +98,10 @@ asn_status asn_planner_scale(asnd_call *c) {
 /* ---- Sinkhorn(cost, tol, p): exp(cost) with rows and columns scaled in turns until the
  * columns' factors move by tol at most, on average */
 
+/* A bound for an iteration that does not converge. */
 enum { MOST_SWEEPS = 100000 };
 
+/* An m x n matrix and its factors; sums: of the columns, n of them. */
 typedef struct {
     const float *cost; /* its exponential */
     float *rows, *columns;
@@ -103,7 +109,9 @@ typedef struct {
     int64_t m, n;
 } balance;
 
-/* rows = 1 / (m (cost @ columns + eps)), columns likewise; returns how far they moved. */
+/* One sweep: rows = 1 / (m (cost @ columns + eps)), columns likewise; returns how far the
+ * columns' factors moved, on average. A row is read for its own factor and at once for
+ * the columns' sums, while it is in the cache. */
 static double sweep(balance *b) {
     const float eps = 1e-8f;
     memset(b->sums, 0, (size_t)b->n * sizeof *b->sums);
@@ -126,7 +134,7 @@ static double sweep(balance *b) {
     return error / (double)b->n;
 }
 
-/* An iteration that does not settle within MOST_SWEEPS is an error rather than a result
+/* An iteration that does not converge within MOST_SWEEPS is an error rather than a result
  * nobody asked for. */
 static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
@@ -140,6 +148,7 @@ static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int x = asn_prog_as(&prog, asn_prog_in(&prog, in), ASN_F32);
     asn_prog_out(&prog, asn_prog_op1(&prog, ASN_OP_EXP, x), &cost.nd);
     ASN_TRY(asn_prog_run(&prog));
+    /* The result is computed in place of exp(cost). */
     float *data = (float *)(void *)cost.nd.data;
     balance b = {data,
                  asn_tmp_alloc(tmp, (size_t)m * sizeof(float)),
@@ -165,6 +174,7 @@ static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 2, &cost);
 }
 
+/* tol is a scalar, which may be NULL: then it is 1e-4. */
 asn_status asn_planner_sinkhorn(asnd_call *c) {
     const asnd_nd *cost = asn_call_nd(c, 0);
     const uint32_t dtypes = ASN_BIT(ASN_F32) | ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);

@@ -10,6 +10,8 @@
 
 #include "device/opapi/quant/quant.h"
 
+/* Writes block i of the updates; all positions are checked first, since they are data: a
+ * first round checks, a second one writes. */
 static asn_status write_blocks(const asnd_nd *data, const asnd_view *indices,
                                const asnd_nd *updates, int axis) {
     const int64_t *index = (const int64_t *)(void *)indices->nd.data;
@@ -36,6 +38,7 @@ static asn_status write_blocks(const asnd_nd *data, const asnd_view *indices,
     return ASN_OK;
 }
 
+/* kind 0: as they are; 1: quantised into int8 in row-major order. n[0]: quantAxis. */
 static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *updates = asn_exec_nd(e, p->at[2]);
@@ -43,6 +46,8 @@ static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
     if (p->kind == 0)
         return write_blocks(asn_exec_nd(e, p->at[0]), &indices, updates, p->axis);
+    /* Scale and zero point of each position along quantAxis; the latter may be absent
+     * (0). */
     const float *scale[2] = {NULL, NULL};
     int64_t n = asn_nd_size(updates), along = updates->shape[p->n[0]];
     for (int i = 0; i < 2; i++) { /* in whatever shape they are: a line along quantAxis */
@@ -65,6 +70,8 @@ static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
     return write_blocks(asn_exec_nd(e, p->at[0]), &indices, &q.nd, p->axis);
 }
 
+/* data's extents hold the updates' along the first dimension and the axis, and are the
+ * same elsewhere. The axis is not the first, which the index names. */
 asn_status asn_planner_scatter_update(asnd_call *c) {
     const asnd_nd *data = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
                   *updates = asn_call_nd(c, 2);

@@ -6,12 +6,15 @@
  */
 #include "device/opapi/nn/norm.h"
 
+/* Operands, the dimension, and whether it is LogSoftmax. */
 typedef struct {
     asnd_plan_head head;
     int dy, y, out, axis;
     bool log;
 } softmax_plan;
 
+/* A tensor without dimensions is a line of one. float64 if either input is, else
+ * float32. */
 static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const softmax_plan *s = plan;
     asnd_view dy, y, out, sum;
@@ -34,6 +37,7 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     }
     asn_prog_reduce(&p, ASN_OP_ADD, d, &sum.nd);
     ASN_TRY(asn_prog_run(&p));
+    /* The sum broadcasts along the axis by its stride of 0. */
     asn_prog_begin(&p, y.nd.ndim, y.shape, 0);
     d = asn_prog_as(&p, asn_prog_in(&p, &dy.nd), n.t);
     x = asn_prog_as(&p, asn_prog_in(&p, &y.nd), n.t);

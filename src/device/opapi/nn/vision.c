@@ -13,6 +13,7 @@
 #include "device/opapi/nn/image.h"
 #include "device/opapi/core/plan.h"
 
+/* The error of parameter i's shape; want: what it must be, in words. */
 static asn_status shape_error(const asnd_call *c, int i, const char *want) {
     char got[ASN_SHAPE_TEXT];
     const asnd_nd *a = asn_call_nd(c, i);
@@ -33,12 +34,13 @@ static asn_status common_dtype(const asnd_call *c, const int *params, asn_dtype 
 
 /* ---- Im2col */
 
+/* The geometry of a convolution whose windows are the patches. */
 typedef struct {
     asnd_plan_head head;
     asnd_conv g;
 } patches_plan;
 
-/* Any dtype: elements are moved by their size. */
+/* The patches of each image. Any dtype: elements are moved by their size. */
 static asn_status patches_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const patches_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
@@ -68,6 +70,7 @@ asn_status asn_planner_im2col(asnd_call *c) {
     ASN_TRY(asn_image_ints(c, 2, 2, 1, 0, g.dilation + 1));
     ASN_TRY(asn_image_ints(c, 3, 2, 0, -1, g.pad + 1));
     ASN_TRY(asn_image_ints(c, 4, 2, 1, 0, g.stride + 1));
+    /* The image has two dimensions: the first of three stays 1. */
     for (int d = 1; d < 3; d++) {
         int64_t span = g.x[d] + 2 * g.pad[d] - g.dilation[d] * (g.k[d] - 1) - 1;
         if (span < 0)
@@ -79,6 +82,7 @@ asn_status asn_planner_im2col(asnd_call *c) {
     }
     g.cx = self->shape[self->ndim - 3];
     g.n = self->ndim == 4 ? self->shape[0] : 1;
+    /* (batch, channels * elements of a window, windows); the batch may be missing. */
     int64_t shape[3] = {g.n, g.cx * asn_conv_extent(g.k), asn_conv_extent(g.y)};
     int batched = self->ndim == 4;
     ASN_TRY(asn_call_same_shape(c, 5, 2 + batched, shape + !batched));
@@ -92,12 +96,13 @@ asn_status asn_planner_im2col(asnd_call *c) {
 
 /* ---- ChannelShuffle */
 
+/* groups: as many as the first of the two dimensions has. */
 typedef struct {
     asnd_plan_head head;
     int64_t groups;
 } shuffle_plan;
 
-/* Channel c = (outer, inner) of a view split in two dimensions at axis 1. */
+/* v: a's channels split in two dimensions at axis 1: channel c = (outer, inner). */
 static void split_channels(const asnd_nd *a, int64_t outer, asnd_view *v) {
     asn_view_set(v, a);
     int64_t inner = a->shape[1] / outer, stride = a->strides[1];
@@ -105,6 +110,7 @@ static void split_channels(const asnd_nd *a, int64_t outer, asnd_view *v) {
     asn_view_insert(v, 1, outer, stride * inner);
 }
 
+/* Channel (g, i) goes to (i, g). */
 static asn_status shuffle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const shuffle_plan *p = plan;
@@ -141,6 +147,7 @@ asn_status asn_planner_channel_shuffle(asnd_call *c) {
 
 /* ---- AffineGrid */
 
+/* spatial: 2 or 3; align: the ends of [-1, 1] are the corners' centres. */
 typedef struct {
     asnd_plan_head head;
     int spatial;
@@ -170,6 +177,7 @@ asn_status asn_planner_affine_grid(asnd_call *c) {
                              (unsigned long long)size->size);
     asn_dtype t;
     ASN_TRY(common_dtype(c, (int[]){0, 3, -1}, &t));
+    /* size[1], the channels, has no part in a grid. */
     int64_t shape[5] = {values[0]};
     for (int d = 0; d < spatial; d++)
         shape[1 + d] = values[2 + d];
@@ -193,6 +201,9 @@ typedef struct {
     asn_dtype t;
 } chamfer_plan;
 
+/* For each of the two sets: points, nearest points of the other, the distances'
+ * gradients, and the points' gradients, which are made in temporaries if they lie in an
+ * input. */
 static asn_status chamfer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_dtype t = ((const chamfer_plan *)plan)->t;
     const asnd_nd *a = asn_exec_nd(e, 0), *b = asn_exec_nd(e, 1);
@@ -210,6 +221,7 @@ static asn_status chamfer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         g.grad[s] = v[s][2].nd.data;
         g.grad_points[s] = v[s][3].nd.data;
     }
+    /* Indices are data: one that is wrong is an error of the task. */
     if (!asn_chamfer_gradients(&g, t))
         return asn_error_set(ASN_ERR_INDEX, "an index of a nearest point is outside the "
                                             "other set");
@@ -242,6 +254,7 @@ asn_status asn_planner_chamfer_backward(asnd_call *c) {
 
 /* ---- deformable attention */
 
+/* g: extents; the body adds the levels' tensors. t: computed in. */
 typedef struct {
     asnd_plan_head head;
     asnd_deform g;
@@ -249,7 +262,8 @@ typedef struct {
     bool back;
 } deform_plan;
 
-/* Levels' sizes and starts are tensors: whether they fit is seen here. */
+/* Inputs are operands 0 to 4 (backwards 5, the gradient, too), outputs follow. Levels'
+ * sizes and starts are tensors: whether they fit is seen here. */
 static asn_status deform_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const deform_plan *p = plan;
     asnd_deform g = p->g;
@@ -309,6 +323,7 @@ asn_status asn_planner_deform(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 4, 5, at->shape));
     int64_t out[3] = {g.batch, g.queries, g.heads * g.channels};
     ASN_TRY(asn_call_same_shape(c, 5, 3, out));
+    /* A gradient has the shape of what it is the gradient of. */
     if (back) {
         ASN_TRY(asn_call_same_shape(c, 6, 4, value->shape));
         ASN_TRY(asn_call_same_shape(c, 7, 6, at->shape));

@@ -13,18 +13,21 @@
 
 #include "device/opapi/core/packed.h"
 
+/* A float of 8 bits: sign, exponent, mantissa. */
 typedef struct {
     int mantissa, least; /* bits; exponent of the smallest normal number */
     uint8_t top;         /* codes above are no numbers */
 } float8;
 
+/* The layout of an aclDataType; anything but float8_e5m2 counts as e4m3fn. */
 static const float8 *float8_of(int acl) {
     static const float8 e5m2 = {2, -14, 0x7b}, e4m3fn = {3, -6, 0x7e};
     return acl == ACL_FLOAT8_E5M2 ? &e5m2 : &e4m3fn;
 }
 
-/* The code is the exponent above the least, shifted, plus the significand in units of its
- * last place: a carry, and the step from the numbers below the least, come out right. */
+/* x as a code. The code is the exponent above the least, shifted, plus the significand in
+ * units of its last place: a carry, and the step from the numbers below the least, come
+ * out right. Beyond the top code it is infinity, or for e4m3fn the largest number. */
 static uint8_t encode(const float8 *f, float x) {
     uint8_t sign = signbit(x) ? 0x80 : 0, infinite = f->top == 0x7b ? 0x7c : f->top;
     float a = fabsf(x);
@@ -37,8 +40,8 @@ static uint8_t encode(const float8 *f, float x) {
     return sign | (code > f->top ? infinite : (uint8_t)code);
 }
 
-/* body 0 to unit - 1 are the numbers below the least: exponent of the least, no leading
- * one. */
+/* The number of a code. body 0 to unit - 1 are the numbers below the least: exponent of
+ * the least, no leading one. */
 static float decode(const float8 *f, uint8_t code) {
     int body = code & 0x7f, e = body >> f->mantissa, unit = 1 << f->mantissa;
     float a = ldexpf((float)(e > 0 ? unit + body % unit : body),
@@ -47,19 +50,22 @@ static float decode(const float8 *f, uint8_t code) {
     return code & 0x80 ? -a : a;
 }
 
-/* complex32 as float16, real and imaginary part in a last dimension. */
+/* v: a tensor of complex32 as float16, real and imaginary part in a last dimension, 2
+ * bytes apart. */
 static void halves_of(const asnd_nd *a, asnd_view *v) {
     asn_view_set(v, a);
     v->nd.dtype = ASN_F16;
     asn_view_insert(v, v->nd.ndim, 2, 2);
 }
 
+/* A cast in which one dtype, or both, are of these. */
 typedef struct {
     asnd_plan_head head;
     int in, out, from, to; /* operands, aclDataTypes */
 } narrow_plan;
 
-/* The input as a dtype that asn_move reads. */
+/* v: the input in a dtype that asn_move reads: complex64 for complex32, float32 for
+ * floats of 8 bits, else itself. */
 static asn_status widen(const asnd_nd *a, int acl, asnd_tmp *tmp, asnd_view *v) {
     asnd_view bytes, halves, pairs;
     int64_t n = asn_nd_size(a);
@@ -81,6 +87,7 @@ static asn_status widen(const asnd_nd *a, int acl, asnd_tmp *tmp, asnd_view *v) 
     return ASN_OK;
 }
 
+/* Widens the input, then narrows to the output's dtype, whichever of both it takes. */
 static asn_status narrow_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const narrow_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -102,7 +109,8 @@ static asn_status narrow_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &bytes.nd);
 }
 
-/* Cast(self, dtype, out), where one of the tensors is of such a dtype. */
+/* Cast(self, dtype, out), where one of the tensors is of such a dtype; from, to: their
+ * aclDataTypes. complex32 needs a dimension more while it is computed. */
 asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to) {
     const asnd_nd *self = asn_call_nd(c, 0);
     if (asn_call_int(c, 1) != to)

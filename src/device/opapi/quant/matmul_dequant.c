@@ -4,6 +4,9 @@
  * QuantMatmulDequant quantises x into a temporary of int8 and multiplies it by the kernel
  * for int8 (gemm_int8.h), whose sums are exact; the scales follow on the sums. What CANN
  * reserves for later (xOffset) must be absent.
+ *
+ * FlatQuant and BatchMatmulQuant multiply in float32, since their inputs are not
+ * integers; only the result is quantised.
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +21,9 @@
  * largest magnitude of a row, or of all, by 127. An int64 weightScale holds a float32
  * that has the scale in it. */
 
-/* Quantises a block; its scale is `given` or found. A block of zeros has scale 0. */
+/* Quantises n values of x in rows of `width`, each times smooth (NULL: 1), into q, and
+ * returns their scale, which is `given` or found; v has room for n. A block of zeros has
+ * scale 0, and zeros. */
 static float quantise_block(const float *x, const float *smooth, int64_t width, int64_t n,
                             const float *given, float *v, int8_t *q) {
     float most = 0;
@@ -34,7 +39,8 @@ static float quantise_block(const float *x, const float *smooth, int64_t width, 
     return scale;
 }
 
-/* weightScale, of float32 or int64, over n columns. */
+/* *scale: weightScale, of float32 or int64, as n values, one for each column; a single
+ * one stands for all. */
 static asn_status weight_scales(const asnd_nd *a, int64_t n, asnd_tmp *tmp,
                                 float **scale) {
     asnd_view v, wide;
@@ -50,6 +56,7 @@ static asn_status weight_scales(const asnd_nd *a, int64_t n, asnd_tmp *tmp,
     return ASN_OK;
 }
 
+/* kind: pertoken, a scale for each row of x; else one for all. */
 static asn_status dequant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[9]);
@@ -61,6 +68,7 @@ static asn_status dequant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     float *columns;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     asn_view_set(&weight, asn_exec_nd(e, p->at[1]));
+    /* The kernel takes the weight by strides: transposition is a view. */
     if (p->arg[8].i) asn_view_swap_last(&weight);
     ASN_TRY(weight_scales(asn_exec_nd(e, p->at[2]), n, tmp, &columns));
     if (p->at[3] >= 0) {
@@ -75,13 +83,16 @@ static asn_status dequant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         ASN_TRY(asn_packed_in(e, p, 6, ASN_F32, tmp, &smooth));
         factors = (const float *)(void *)smooth.nd.data;
     }
+    /* The quantised x, the exact sums, the result before it is rounded. */
     ASN_TRY(asn_tmp_view(tmp, ASN_I8, 2, x.shape, &q));
     ASN_TRY(asn_tmp_view(tmp, ASN_I32, 2, to->shape, &sum));
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, to->shape, &out));
     float *v = asn_tmp_alloc(tmp, (size_t)(m * k) * sizeof *v);
     float *rows = asn_tmp_alloc(tmp, (size_t)m * sizeof *rows);
     if (v == NULL || rows == NULL) return ASN_ERR_MEMORY;
+    /* What shares a scale: a row, or everything. */
     int64_t block = by_row ? k : m * k;
+    /* v is scratch, of the longest block: the whole of x per tensor. */
     for (int64_t i = 0; i < (by_row ? m : 1); i++)
         rows[i] = quantise_block((const float *)(void *)x.nd.data + i * block, factors, k,
                                  block, scales != NULL ? scales + i : NULL, v,
@@ -91,6 +102,7 @@ static asn_status dequant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     float *y = (float *)(void *)out.nd.data;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
+            /* The bias is added to the exact sum. */
             int64_t total = (int64_t)s[i * n + j] + (whole != NULL ? whole[j] : 0);
             float value = (float)total * columns[j];
             y[i * n + j] = contains ? value : value * rows[by_row ? i : 0];
@@ -121,6 +133,7 @@ asn_status asn_planner_matmul_dequant(asnd_call *c) {
         ASN_TRY(asn_call_rank(c, i, 2, 2));
     ASN_TRY(asn_quant_product_shape(c, false, asn_call_int(c, 8) != 0, &ndim, shape));
     ASN_TRY(asn_call_same_shape(c, 9, 2, shape));
+    /* Scales of x: one for each row, or one. */
     int64_t rows = by_row ? shape[0] : 1;
     if (asn_nd_size(asn_call_nd(c, 2)) != 1)
         ASN_TRY(asn_call_same_shape(c, 2, 1, shape + 1));
@@ -150,11 +163,13 @@ asn_status asn_planner_matmul_dequant(asnd_call *c) {
 /* ---- BatchMatmulQuant(x1, x2, quantParam, bias, transposeX1, transposeX2, out):
  * (x1 @ x2 + bias) * scale + offset in int8, both from words of TransQuantParamV2 */
 
+/* The product is made in float32; then column j is scaled, shifted and rounded. */
 static asn_status matmul_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[6]), *words = asn_exec_nd(e, p->at[2]);
     asnd_view a, b, bias, out;
     float *scale, *offset;
+    /* One word for all columns, or one for each. */
     int64_t n = to->shape[1], one = asn_nd_size(words) == 1;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &a));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_F32, tmp, &b));
@@ -208,6 +223,7 @@ asn_status asn_planner_matmul_quant(asnd_call *c) {
  * of x becomes y = P1 @ x @ P2, quantScale max |y| / (7 / clipRatio), out y by it in
  * int4. A matrix of zeros has scale 0 and zeros. */
 
+/* A matrix at a time: its largest magnitude is known when all of it is. */
 static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view x, left, right, half, y, scales, out;
@@ -242,6 +258,8 @@ static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 5, &scales);
 }
 
+/* x is (matrices, m, n), with square P1 of m and P2 of n in its dtype; quantScale has one
+ * scale for each matrix. */
 asn_status asn_planner_flat_quant(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     double ratio = asn_call_double(c, 3);

@@ -7,12 +7,16 @@
  *
  * Scales and offsets are spread over the tensor's shape as packed copies, so that one
  * loop serves scalars, rows and channels.
+ *
+ * Quantising is: divide or multiply, shift, round, clamp; dequantising needs no rounding.
+ * Bodies are serial loops.
  */
 #include "device/opapi/quant/quant.h"
 
 #include <math.h>
 #include <string.h>
 
+/* x is rounded before it is clamped: what overflows stays an extreme. */
 int32_t asn_quant_value(float x, asnd_round mode, int32_t low, int32_t high) {
     switch (mode) {
     case ASN_ROUND_FLOOR: x = floorf(x); break;
@@ -25,14 +29,16 @@ int32_t asn_quant_value(float x, asnd_round mode, int32_t low, int32_t high) {
     return x <= (float)low ? low : x >= (float)high ? high : (int32_t)x;
 }
 
-/* A 1-d parameter stands along the axis. */
+/* A 1-d parameter stands along the axis: dimensions of extent 1 follow it. One element
+ * broadcasts as it is. */
 static void stand_along(asnd_view *v, const asnd_nd *like, int axis) {
     if (v->nd.ndim == 1 && v->shape[0] != 1)
         for (int d = axis + 1; d < like->ndim; d++)
             asn_view_insert(v, v->nd.ndim, 1, 0);
 }
 
-/* One element, or along the axis, or any shape that broadcasts. */
+/* Parameter i has one element, or is 1-d along the axis, or of any shape that broadcasts;
+ * NULL fits. */
 asn_status asn_quant_check(const asnd_call *c, int i, const asnd_nd *like, int axis) {
     if (c->first[i] < 0) return ASN_OK;
     asnd_view v;
@@ -49,7 +55,8 @@ asn_status asn_quant_check(const asnd_call *c, int i, const asnd_nd *like, int a
         asn_shape_text(want, like->ndim, like->shape));
 }
 
-/* NULL for an absent parameter, which the loops then leave out. */
+/* *values: the operand as float32 over like's whole shape; NULL for an absent parameter
+ * (-1), which the loops then leave out. */
 asn_status asn_quant_spread(aclOpExecutor *e, int operand, const asnd_nd *like, int axis,
                             asnd_tmp *tmp, const float **values) {
     asnd_view v, wide;
@@ -85,6 +92,8 @@ asn_status asn_quant_out_shape(const asnd_call *c, int i, const asnd_nd *x, bool
 
 enum { MULTIPLIES, DIVIDES };
 
+/* n[0]: the output's operand, n[1]: the rounding. AscendQuant multiplies by the scale
+ * (twice with sqrtMode), Quantize divides by it; both add the offset. */
 static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]), *to = asn_exec_nd(e, (int)p->n[0]);
@@ -99,6 +108,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int32_t *q = asn_tmp_alloc(tmp, (size_t)n * sizeof *q);
     if (q == NULL) return ASN_ERR_MEMORY;
     int32_t low = asn_quant_least(&e->operands[p->n[0]], packs);
+    /* The signed range is [low, -1 - low]. */
     int32_t high = low == 0 ? 255 : -1 - low;
     const float *v = (const float *)(void *)x.nd.data;
     for (int64_t i = 0; i < n; i++) {
@@ -111,6 +121,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_quant_done(e, (int)p->n[0], &out);
 }
 
+/* *mode: the asnd_round that the string parameter i names. */
 static asn_status round_mode(const asnd_call *c, int i, int64_t *mode) {
     static const char *const names[] = {"round", "floor", "ceil", "trunc"};
     const char *name = c->args[i].p;
@@ -125,7 +136,8 @@ static asn_status round_mode(const asnd_call *c, int i, int64_t *mode) {
                          c->op->name, name);
 }
 
-/* The type asked for and the output's must agree: CANN has both in the call. */
+/* The type asked for and the output's must agree: CANN has both in the call.
+ * packs: an int4 that is asked for may come packed in int32. */
 static asn_status check_type(const asnd_call *c, int64_t dst, int out, bool packs) {
     bool int4 = asn_call_operand(c, out)->is_int4;
     int acl = int4 ? ACL_INT4 : asn_dtype_table[asn_call_nd(c, out)->dtype].acl;
@@ -136,6 +148,7 @@ static asn_status check_type(const asnd_call *c, int64_t dst, int out, bool pack
                          int4 ? "int4" : asn_dtype_name(asn_call_nd(c, out)->dtype));
 }
 
+/* arg DIVIDES: Quantize. Without an axis in the call it is the last one. */
 asn_status asn_planner_quant(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     bool divides = c->op->arg == DIVIDES;
@@ -163,6 +176,7 @@ asn_status asn_planner_quant(asnd_call *c) {
 
 /* ---- AscendAntiQuant(x, scale, offset, dstType, sqrtMode, y): (x + offset) * scale */
 
+/* y holds x as float32 first, and is scaled in place. */
 static asn_status anti_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[5]);
@@ -183,6 +197,7 @@ static asn_status anti_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 5, &out);
 }
 
+/* An int32 of x holds eight int4: y's last extent is eight times as long. */
 asn_status asn_planner_anti_quant(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0), *y = asn_call_nd(c, 5);
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -207,6 +222,7 @@ asn_status asn_planner_anti_quant(asnd_call *c) {
  * with row g of scale, groupIndex[g - 1] <= i < groupIndex[g]. Rows of no group are left.
  */
 
+/* A row at a time. groupIndex is data: its order is checked on the way. */
 static asn_status group_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[5]);
@@ -241,6 +257,7 @@ static asn_status group_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
             asn_quant_store(q, width, to->dtype, packs, out.nd.data + row * pitch);
         }
     }
+    /* Rows of no group, which are the last ones, are not written. */
     if (row == 0) return ASN_OK;
     asn_view_slice(&out, 0, 0, row, 1);
     asn_view_set(&rows, to);
@@ -248,6 +265,7 @@ static asn_status group_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
     return asn_quant_write(&e->operands[p->at[5]], &rows.nd, &out);
 }
 
+/* scale is (groups, width), groupIndex the end of each group, offset one number. */
 asn_status asn_planner_group_quant(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0), *scale = asn_call_nd(c, 1);
     for (int i = 0; i < 4; i++)
@@ -274,6 +292,8 @@ asn_status asn_planner_group_quant(asnd_call *c) {
  * quantMax, out, mask), PerTensor: fakeQuantEnabled for the axis. As torch: the
  * reciprocal of the scale is multiplied, and the zero point added after rounding. */
 
+/* mask: whether the rounded value was in range; without fakeQuantEnabled x passes as it
+ * is. */
 static asn_status fake_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);
@@ -299,6 +319,7 @@ static asn_status fake_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 6, &out);
 }
 
+/* One scale and zero point for each channel, or for all (arg 1). */
 asn_status asn_planner_fake_quant(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     bool per_tensor = c->op->arg == 1;

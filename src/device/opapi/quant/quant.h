@@ -4,6 +4,7 @@
 
 #include "device/opapi/core/packed.h"
 
+/* How a float becomes an integer: halves to even, or a direction. */
 typedef enum {
     ASN_ROUND_EVEN,
     ASN_ROUND_FLOOR,
@@ -11,7 +12,7 @@ typedef enum {
     ASN_ROUND_TRUNC
 } asnd_round;
 
-/* Rounded and clamped; NaN gives 0. */
+/* x rounded by the mode, then clamped to [low, high]; NaN gives 0. */
 int32_t asn_quant_value(float x, asnd_round mode, int32_t low, int32_t high);
 
 /* int32 values to int8, uint8, int32, or eight int4 in an int32 (the first in the lowest
@@ -33,8 +34,8 @@ static inline int32_t asn_quant_least(const asnd_operand *o, bool packs) {
     if (o->is_int4 || (packs && o->nd.dtype == ASN_I32)) return -8;
     return o->nd.dtype == ASN_U8 ? 0 : o->nd.dtype == ASN_I8 ? -128 : INT32_MIN;
 }
-/* float32 scales, and the offsets that words of TransQuantParamV2 carry (floating scales:
- * NULL). */
+/* *scale: float32 scales, one for each element of `a`; *offset: those that words of
+ * TransQuantParamV2 carry (floating scales: NULL). Both are temporaries. */
 ASN_CHECK_RESULT asn_status asn_quant_words(const asnd_nd *a, asnd_tmp *tmp,
                                             float **scale, float **offset);
 

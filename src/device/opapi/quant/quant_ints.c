@@ -18,6 +18,7 @@ static int8_t nibble(uint32_t bits) {
     return (int8_t)(value >= 8 ? value - 16 : value);
 }
 
+/* Values are in range already, so that the low bits are all that is needed. */
 void asn_quant_store(const int32_t *q, int64_t n, asn_dtype dtype, bool packed,
                      void *out) {
     if (dtype == ASN_I32 && !packed) {
@@ -42,6 +43,7 @@ typedef struct {
     int64_t index[ASN_ND_MAX_DIMS], at;
 } nibbles;
 
+/* To the next element, row-major. */
 static void nibbles_next(nibbles *w) {
     for (int d = w->nd->ndim - 1; d >= 0; d--) {
         w->at += w->nd->strides[d];
@@ -51,6 +53,7 @@ static void nibbles_next(nibbles *w) {
     }
 }
 
+/* The byte that holds the element; its high half if `at` is odd. */
 static uint8_t *byte_of(const nibbles *w) {
     int64_t odd = w->at & 1; /* of negative numbers too */
     return (uint8_t *)w->nd->data + (w->at - odd) / 2;
@@ -65,12 +68,14 @@ asn_status asn_quant_ints(const asnd_operand *o, asnd_tmp *tmp, asnd_view *v) {
     if (!o->is_int4) shape[a->ndim - 1] *= 8;
     ASN_TRY(asn_tmp_view(tmp, ASN_I8, a->ndim, shape, v));
     int8_t *to = (int8_t *)v->nd.data;
+    /* Unpacked one by one, since strides may be any. */
     if (o->is_int4) {
         nibbles w = {.nd = a};
         for (int64_t i = 0; i < n; i++, nibbles_next(&w))
             to[i] = nibble((uint32_t)*byte_of(&w) >> (w.at & 1 ? 4 : 0));
         return ASN_OK;
     }
+    /* Element i of the result is in bits 4 * (i % 8) of word i / 8. */
     ASN_TRY(asn_packed_of(a, ASN_I32, tmp, &plain));
     const uint32_t *from = (const uint32_t *)(void *)plain.nd.data;
     for (int64_t i = 0; i < 8 * n; i++)
@@ -111,6 +116,7 @@ asn_status asn_quant_words(const asnd_nd *a, asnd_tmp *tmp, float **scale,
     ASN_TRY(asn_packed_of(a, a->dtype, tmp, &v));
     *offset = asn_tmp_alloc(tmp, (size_t)n * sizeof **offset);
     if (*offset == NULL) return ASN_ERR_MEMORY;
+    /* Words of int64 have the same bits. */
     const uint64_t *words = (const uint64_t *)(void *)v.nd.data;
     for (int64_t i = 0; i < n; i++) {
         uint32_t bits = (uint32_t)words[i];

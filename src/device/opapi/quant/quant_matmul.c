@@ -19,6 +19,7 @@
 #include "device/cpu/threads.h"
 #include "device/opapi/quant/quant.h"
 
+/* trans1, trans2: the matrices are given transposed. */
 typedef struct {
     asnd_plan_head head;
     int x1, x2, bias, scale, offset, rows, out; /* operands; -1: absent */
@@ -33,7 +34,8 @@ typedef struct {
     int64_t pitch; /* of rows: 0, or n */
 } columns;
 
-/* A row is kept as it is and read again for each row of the result. */
+/* v: tensor `a` over the result `to`, as int32 or float32 (dt). A row is kept as it is
+ * and read again for each row of the result; anything else is spread over the whole. */
 static asn_status columns_of(const asnd_nd *a, const asnd_nd *to, asn_dtype dt,
                              asnd_tmp *tmp, columns *v) {
     int64_t n = to->shape[to->ndim - 1];
@@ -52,8 +54,11 @@ static asn_status columns_of(const asnd_nd *a, const asnd_nd *to, asn_dtype dt,
 
 /* ---- from sums to results, rows at a time */
 
+/* Elements of the result that a thread takes at a time, about. */
 enum { CHUNK = 1 << 14 };
 
+/* bias: before the scale, of integers; add: behind it, of floats; shift: an int8 result's
+ * offset, or else word_offset; row: scales of x1's rows. */
 typedef struct {
     const int32_t *sums;
     float *y;
@@ -64,6 +69,8 @@ typedef struct {
     int64_t rows, m, n, chunk_rows;
 } finish_run;
 
+/* Row i of all stacked rows: bias, scales, real bias, offset and rounding, each in a loop
+ * of its own. */
 static void finish_row(const finish_run *f, int64_t i) {
     const int32_t *s = f->sums + i * f->n;
     float *y = f->y + i * f->n;
@@ -88,6 +95,7 @@ static void finish_row(const finish_run *f, int64_t i) {
     }
 }
 
+/* Rows of one thread. */
 static void finish_chunk(void *ctx, int64_t chunk) {
     const finish_run *f = ctx;
     int64_t end = (chunk + 1) * f->chunk_rows;
@@ -106,6 +114,7 @@ static asn_status whole_result(const asnd_nd *to, const asnd_view *sum,
     return asn_move(to, &sum->nd);
 }
 
+/* Batches broadcast by views of both operands, with the result's batch. */
 static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const product_plan *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->out);
@@ -116,6 +125,7 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_quant_ints(&e->operands[p->x2], tmp, &b));
     if (p->trans1) asn_view_swap_last(&a);
     if (p->trans2) asn_view_swap_last(&b);
+    /* Both operands in the result's batch: (..., m, k) and (..., k, n). */
     int64_t m = to->shape[to->ndim - 2], n = to->shape[to->ndim - 1], shape[64];
     memcpy(shape, to->shape, (size_t)to->ndim * sizeof *shape);
     shape[to->ndim - 1] = a.shape[a.nd.ndim - 1];
@@ -134,6 +144,7 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     if (to->dtype == ASN_I32) return whole_result(to, &sum, &f.bias);
     if (p->scale >= 0)
         ASN_TRY(asn_quant_words(asn_exec_nd(e, p->scale), tmp, &scale, &offset));
+    /* Without a scale tensor the factor is a number (QuantMatmul) or 1. */
     f.scale = scale;
     f.word_offset = offset;
     f.one = p->scale < 0 || asn_nd_size(asn_exec_nd(e, p->scale)) == 1;
@@ -155,7 +166,7 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(to, &out.nd);
 }
 
-/* Parameters of the five operators by arg; -1: none. */
+/* Where the five operators have their parameters, by arg; -1: none. */
 static const struct {
     int8_t bias, scale, offset, rows, trans1, trans2, out;
 } places[] = {{2, -1, -1, -1, -1, -1, 4},
@@ -164,7 +175,8 @@ static const struct {
               {5, 2, 3, 4, 6, 7, 8},
               {8, 3, 6, 2, 9, 10, 12}};
 
-/* Batches broadcast; extents of packed int4 count eightfold. */
+/* The shape of the product, which has the larger rank of both. Batches broadcast; extents
+ * of packed int4 count eightfold. */
 asn_status asn_quant_product_shape(const asnd_call *c, bool trans1, bool trans2,
                                    int *ndim, int64_t *shape) {
     const asnd_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);
@@ -189,6 +201,8 @@ asn_status asn_quant_product_shape(const asnd_call *c, bool trans1, bool trans2,
                          asn_shape_text(right, nb, b->shape));
 }
 
+/* Dtypes and shapes of everything but x1 and x2. kind: the operator, a row of `places`;
+ * shape: the product's. */
 static asn_status check_product(const asnd_call *c, int kind, int ndim,
                                 const int64_t *shape) {
     uint32_t floats = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
@@ -247,6 +261,7 @@ static asn_status check_reserved(const asnd_call *c) {
                          c->op->name, (long long)asn_call_int(c, 11));
 }
 
+/* arg 0: QuantMatmul, 1: V2, 2: V3, 3: V4, 4: QuantMatmulWeightNz. */
 asn_status asn_planner_quant_matmul(asnd_call *c) {
     int kind = c->op->arg, ndim, out = places[kind].out;
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -261,6 +276,7 @@ asn_status asn_planner_quant_matmul(asnd_call *c) {
     ASN_TRY(asn_quant_product_shape(c, trans1, trans2, &ndim, shape));
     ASN_TRY(check_product(c, kind, ndim, shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    /* An estimate: 60 products a nanosecond. */
     double work = (double)asn_nd_size(asn_call_nd(c, out)) *
                   (double)asn_call_nd(c, 0)->shape[asn_call_nd(c, 0)->ndim - 1];
     product_plan *p = asn_call_plan(c, product_body, sizeof *p, 500 + work / 60);

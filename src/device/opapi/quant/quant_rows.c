@@ -14,6 +14,8 @@
  * groupIndex, dstType, y, scale, offset): one scale for a row; with an offset the range
  * of the row is the whole range of the integers. A row of zeros has scale 0 and zeros. */
 
+/* One row's result: q, scale and offset. four: integers of 4 bits; packs: eight of them
+ * in an int32; shifted: with an offset. */
 typedef struct {
     const asnd_packed *p;
     bool packs, four, shifted;
@@ -21,7 +23,8 @@ typedef struct {
     float scale, offset;
 } row_work;
 
-/* v: n floats of the caller's, the row after smoothing, which is read twice. */
+/* Quantises one row into w->q. v: n floats of the caller's, the row after smoothing,
+ * which is read twice. */
 static void quantise_row(row_work *w, const float *x, const float *smooth, float *v,
                          int64_t n) {
     int32_t top = w->four ? 7 : 127, bottom = -1 - top;
@@ -40,6 +43,8 @@ static void quantise_row(row_work *w, const float *x, const float *smooth, float
     }
 }
 
+/* kind 1: V2. group: whose smooth scales a row takes; groupIndex says where groups end,
+ * and rows behind the last end belong to the last group. */
 static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     int y = p->kind ? 4 : 2, group_at = p->kind ? p->at[2] : -1;
@@ -59,8 +64,10 @@ static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     }
     if (group_at >= 0)
         ASN_TRY(asn_packed_of(asn_exec_nd(e, group_at), ASN_I64, tmp, &ends));
+    /* n is above 0: an empty input has no plan. */
     int64_t n = x.shape[x.nd.ndim - 1], rows = asn_nd_size(&x.nd) / n, group = 0;
     int64_t pitch = out.shape[out.nd.ndim - 1] * asn_itemsize(to->dtype);
+    /* Scratch of one row: after smoothing, and its integers. */
     float *v = asn_tmp_alloc(tmp, (size_t)n * sizeof *v);
     w.q = asn_tmp_alloc(tmp, (size_t)n * sizeof *w.q);
     if (v == NULL || w.q == NULL) return ASN_ERR_MEMORY;
@@ -81,6 +88,8 @@ static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     return w.shifted ? asn_packed_done(e, p, 6, &offsets) : ASN_OK;
 }
 
+/* arg 1: V2, with groups of rows and, where its operand is there, an offset. smoothScales
+ * is one row, or one for each group. */
 asn_status asn_planner_dynamic_quant(asnd_call *c) {
     bool second = c->op->arg == 1;
     int y = second ? 4 : 2;
@@ -123,6 +132,7 @@ asn_status asn_planner_dynamic_quant(asnd_call *c) {
 /* ---- TransQuantParamV2(scale, offset, out): the word that products dequantise by:
  * float32 of 19 bits, bit 46, a 9 bit offset at bit 37 */
 
+/* The low 13 bits of the float32 are cut: the word has 19 of them. */
 static asn_status quant_param_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[2]);
@@ -143,6 +153,7 @@ static asn_status quant_param_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
     return asn_packed_done(e, p, 2, &out);
 }
 
+/* scale and offset broadcast to the output, one word for each element of it. */
 asn_status asn_planner_quant_param(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     for (int i = 0; i < 2; i++) {
@@ -169,6 +180,7 @@ static asn_status int4_pack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_quant_done(e, p->at[1], &out);
 }
 
+/* The output is int32, with an eighth of the last extent, or a tensor of int4. */
 asn_status asn_planner_int4_pack(asnd_call *c) {
     const asnd_nd *weight = asn_call_nd(c, 0);
     bool int4 = asn_call_operand(c, 1)->is_int4;
@@ -184,6 +196,7 @@ asn_status asn_planner_int4_pack(asnd_call *c) {
 /* ---- SignBitsPack(self, size, out), SignBitsUnpack(self, size, dtype, out): bit i of
  * byte k is whether element 8 k + i is at least 0; the rest of the last byte is 0 */
 
+/* NaN is not at least 0: its bit is 0. */
 static asn_status sign_pack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view in, out;
@@ -196,6 +209,7 @@ static asn_status sign_pack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 2, &out);
 }
 
+/* 1.0 for a bit that is set, -1.0 for one that is not. */
 static asn_status sign_unpack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view in, out;
@@ -207,6 +221,8 @@ static asn_status sign_unpack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
     return asn_packed_done(e, p, 3, &out);
 }
 
+/* arg 1: SignBitsUnpack. size: the first extent of the output, which must divide its
+ * elements. */
 asn_status asn_planner_sign_bits(asnd_call *c) {
     bool unpack = c->op->arg == 1;
     int out = unpack ? 3 : 2;

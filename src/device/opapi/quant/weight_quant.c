@@ -14,7 +14,8 @@
  * x @ ((weight + offset) * scale) + bias, with quantScale times it, + quantOffset, int8
  */
 
-/* A parameter of one element, a row, or a row for each group, at (i, j). */
+/* The value for weight (i, j) of a parameter of one element, a row of n, or a row of n
+ * for each `group` rows of the weight. */
 static float anti_parameter(const asnd_view *v, int64_t group, int64_t i, int64_t j) {
     const float *x = (const float *)(void *)v->nd.data;
     int64_t size = asn_nd_size(&v->nd), n = v->nd.ndim ? v->shape[v->nd.ndim - 1] : 1;
@@ -22,7 +23,7 @@ static float anti_parameter(const asnd_view *v, int64_t group, int64_t i, int64_
     return size == n ? x[j] : x[(group > 0 ? i / group : i) * n + j];
 }
 
-/* x @ w of float32, plus parameter `bias` where there is one. */
+/* sum = x @ w in float32, plus operand bias_at where there is one (-1: none). */
 static asn_status multiply(aclOpExecutor *e, const asnd_nd *to, const asnd_view *x,
                            const asnd_view *w, int bias_at, asnd_tmp *tmp,
                            asnd_view *sum) {
@@ -36,7 +37,8 @@ static asn_status multiply(aclOpExecutor *e, const asnd_nd *to, const asnd_view 
     return ASN_OK;
 }
 
-/* The result in int8: its words' offsets serve where there is no quantOffset. */
+/* Turns the sums into integers of int8, in place. The offsets in the words serve where
+ * there is no quantOffset. */
 static asn_status quantise(aclOpExecutor *e, const asnd_packed *p, asnd_tmp *tmp,
                            asnd_view *sum) {
     asnd_view offset;
@@ -60,6 +62,7 @@ static asn_status quantise(aclOpExecutor *e, const asnd_packed *p, asnd_tmp *tmp
     return ASN_OK;
 }
 
+/* kind: the output's operand. Weights are dequantised as (weight + offset) * scale. */
 static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->kind);
@@ -72,6 +75,7 @@ static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
     int64_t k = w.shape[0], n = w.shape[1], group = p->arg[7].i;
     const int8_t *from = (const int8_t *)weight.nd.data;
     float *f = (float *)(void *)w.nd.data;
+    /* The weights as float32, which the product takes. */
     for (int64_t i = 0; i < k; i++)
         for (int64_t j = 0; j < n; j++) {
             float v = from[i * n + j];
@@ -83,7 +87,8 @@ static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
     return asn_move(to, &sum.nd);
 }
 
-/* quantScale and quantOffset of an int8 result, or of none. */
+/* quantScale and quantOffset go with an int8 result, and with no other; one for all, or
+ * one for each column. */
 static asn_status check_quant(const asnd_call *c, int y, const int64_t *shape) {
     bool eight = asn_call_nd(c, y)->dtype == ASN_I8;
     if (eight != (c->first[4] >= 0) || (!eight && c->first[5] >= 0))
@@ -118,6 +123,7 @@ asn_status asn_planner_weight_quant_matmul(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: antiquantGroupSize is %lld; it must not be negative",
                              c->op->name, (long long)group);
+    /* Scales and offsets: one, a row, or a row for each group of rows. */
     int64_t depth = asn_call_nd(c, 1)->shape[0], n = shape[1];
     int64_t rows = group > 0 ? (depth + group - 1) / group : 1;
     for (int i = 2; i < 4; i++) {
@@ -146,6 +152,7 @@ asn_status asn_planner_weight_quant_matmul(asnd_call *c) {
  * mulScale, bias, transposeX1, transposeX2, antiquantScale, antiquantOffset, out):
  * x1 @ ((x2 + addOffset) * mulScale) + bias */
 
+/* The weight's parameters broadcast over it in its turned shape. */
 static asn_status old_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->at[12]);
@@ -171,6 +178,7 @@ static asn_status old_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(to, &sum.nd);
 }
 
+/* Dtypes are those that CANN documents; addOffset may be absent. */
 asn_status asn_planner_old_weight_quant(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
