@@ -271,3 +271,28 @@ def test_too_many_bools():
     for m in (np, asnumpy):
         with pytest.raises(IndexError, match="ind"):
             m.ones((1,))[(True,) * 64]
+
+
+def test_indices_are_checked_where_no_element_moves():
+    """Of shape (3, 0) every row is empty, and an index out of bounds is an error even so."""
+    calls = {
+        "get": lambda lib, a: a[[7]],
+        "set": lambda lib, a: a.__setitem__([7], 1),
+        "take": lambda lib, a: lib.take(a, [7], axis=0),
+        "take, empty axis": lambda lib, a: lib.take(a[:0], [0], axis=0),
+        "add.at": lambda lib, a: lib.add.at(a, [7], 1.0),
+        "maximum.at": lambda lib, a: lib.maximum.at(a, lib.array([-4]), 1.0),
+        "add.at, empty axis": lambda lib, a: lib.add.at(a[:0], [0], 1.0),
+        "add.at, two": lambda lib, a: lib.add.at(lib.zeros((2, 3, 0)), ([0, 1], [2, 3]), 1.0),
+        "add.at in bounds": lambda lib, a: lib.add.at(a, [2], 1.0),
+        "add.at of nothing": lambda lib, a: lib.add.at(a, lib.array([], dtype=int), 1.0),
+    }
+    for name, call in calls.items():
+        outcomes = []
+        for library in (np, asnumpy):
+            try:
+                call(library, library.zeros((3, 0)))
+                outcomes.append(None)
+            except IndexError as e:
+                outcomes.append(str(e))
+        assert outcomes[0] == outcomes[1], name

@@ -11,6 +11,7 @@
 #include "graph/engine.h"
 #include "graph/lock.h"
 #include "graph/ufunc/own_loops.h"
+#include "runtime/acl_api.h"
 #include "runtime/device.h"
 #include "runtime/loops.h"
 
@@ -239,6 +240,90 @@ static void test_faults(void) {
     drop(&b);
 }
 
+/* out[k] = a + k */
+static void seven(char **args, const int64_t *n, const int64_t *steps, void *data) {
+    (void)data;
+    for (int64_t i = 0; i < n[0]; i++)
+        for (int k = 0; k < 7; k++) {
+            double a;
+            memcpy(&a, args[0] + i * steps[0], sizeof a);
+            a += k;
+            memcpy(args[1 + k] + i * steps[1 + k], &a, sizeof a);
+        }
+}
+
+/* Long chains of calls that make seven values each, of which one is used. */
+static void test_unused_results(void) {
+    enum { CALLS = 150 };
+    static double values[N];
+    const asn_added_loop loop = {.name = "seven",
+                                 .fn = seven,
+                                 .num_in = 1,
+                                 .num_out = 7,
+                                 .dtypes = {ASN_F64, ASN_F64, ASN_F64, ASN_F64, ASN_F64,
+                                            ASN_F64, ASN_F64, ASN_F64}};
+    const asn_array *none[7] = {NULL};
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    for (int used = 0; used < 7; used += 3) {
+        int opcode;
+        asn_array a, made[7];
+        asn_status status;
+        CHECK_OK(asn_own_loop_add(&loop, &opcode));
+        CHECK_OK(filled(&a, 2));
+        for (int i = 0; i < CALLS; i++) {
+            asn_operand in = {.array = &a};
+            LOCKED(status, asn_own_loop_call(opcode, &in, none, made, &options));
+            CHECK_OK(status);
+            drop(&a);
+            for (int k = 0; k < 7; k++)
+                if (k != used) drop(&made[k]);
+            asn_array_move(&a, &made[used]);
+        }
+        LOCKED(status, asn_array_to_host(&a, values));
+        CHECK_OK(status);
+        for (int i = 0; i < N; i++)
+            CHECK(values[i] == 2 + i + CALLS * used);
+        drop(&a);
+    }
+}
+
+/* The same as programs of the device, of every length there is. */
+static void test_many_values(void) {
+    enum { LENGTH = 1000 };
+    static double in[LENGTH], out[LENGTH];
+    const int64_t shape = LENGTH;
+    aclnnxOwnLoop loop = {.name = "seven", .function = seven, .numIn = 1, .numOut = 7};
+    memset(loop.dtypes, ACL_DOUBLE, sizeof loop.dtypes);
+    int first = asn_acl.aclnnxRegisterLoop ? asn_acl.aclnnxRegisterLoop(&loop) : -1;
+    if (first < 0) return;
+    for (int i = 0; i < LENGTH; i++)
+        in[i] = i;
+    for (int calls = 1; calls <= ACLNNX_MAX_INSTRS; calls++) {
+        aclnnxInstr code[ACLNNX_MAX_INSTRS];
+        aclnnxOperand operands[2] = {
+            {.data = in, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE},
+            {.data = out, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE}};
+        for (int i = 0; i < calls; i++)
+            code[i] = (aclnnxInstr){.op = (uint16_t)(first + 1),
+                                    .dtype = ACL_DOUBLE,
+                                    .dst = (uint16_t)(i == calls - 1 ? 1 : 2 + i),
+                                    .src = {(uint16_t)(i ? 1 + i : 0)}};
+        aclnnxProgram program = {.numDims = 1,
+                                 .numIn = 1,
+                                 .numOut = 1,
+                                 .numInstrs = calls,
+                                 .numRegs = calls + 1,
+                                 .shape = &shape,
+                                 .operands = operands,
+                                 .instrs = code};
+        int status = asn_acl.aclnnxFused(&program, NULL);
+        if (!status) status = asn_acl.aclrtSynchronizeStream(NULL);
+        CHECK(status == 0);
+        for (int i = 0; !status && i < LENGTH; i++)
+            CHECK(out[i] == i + calls);
+    }
+}
+
 /* The last test: no loop finds room afterwards. */
 static void test_no_room(void) {
     static char names[ASN_OP_ADDED + 1];
@@ -260,6 +345,8 @@ int main(int argc, char **argv) {
     test_threads();
     test_adding();
     test_faults();
+    test_unused_results();
+    test_many_values();
     test_no_room();
     return finish();
 }

@@ -135,8 +135,6 @@ bool asn_index_is_pairs(const asnd_index_run *r) {
            r->idx_stride[0][1] == 8;
 }
 
-/* Nothing is checked where nothing is moved; an empty axis is an error where something
- * would be. */
 asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
                            const asnd_nd *const idx[], const asnd_nd *other) {
     int ndim_j = nidx ? idx[0]->ndim : 0;
@@ -163,7 +161,9 @@ asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
         r->idx[k] = idx[k]->data;
         r->bound[k] = self->shape[k];
         r->self_stride[k] = self->strides[k];
-        if (r->mode == ASN_INDEX_RAISE && r->size_j && r->size_rest && !r->checks)
+        /* Where no element moves, no loop sees an index: NumPy's are checked even so. */
+        const bool unseen = r->size_rest ? !r->checks : self->shape[k] != 0;
+        if (r->mode == ASN_INDEX_RAISE && r->size_j && unseen)
             ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k));
         else if (r->size_j && self->shape[k] == 0)
             return asn_error_set(ASN_ERR_INDEX,
