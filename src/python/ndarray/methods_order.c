@@ -43,9 +43,9 @@ static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
 }
 
 /* Positions along the axis that a partition is for; none: a whole sort. */
-typedef struct { /* kth, each within the axis */
+typedef struct {
     int count;
-    int64_t at[ASN_MAX_DIMS];
+    int64_t at[ASN_MAX_DIMS]; /* kth, each within the axis */
 } positions;
 
 /* *result: self's elements in order along an axis, or with `arg` their positions. */
@@ -98,7 +98,7 @@ done:
     return asn_subclass_keep(result, self);
 }
 
-/* (Contract in methods.h.) */
+/* A sort or argsort as the function of that name makes it: always a new array. */
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
                          PyObject *stable, bool arg) {
     if (check_sort_kind(kind, order, stable) < 0) return NULL;

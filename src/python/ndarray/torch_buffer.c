@@ -18,9 +18,9 @@
 
 enum { DEPTH = 4 }; /* this file, getbuffer, PyObject_GetBuffer, who called it */
 
-typedef struct { /* frames seen; one was PyTorch's */
-    int depth;
-    bool found;
+typedef struct {
+    int depth;  /* frames seen */
+    bool found; /* one of them was PyTorch's */
 } walk;
 
 /* One frame of the stack, from the inside out: which library its code is in. */
