@@ -64,6 +64,7 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
     asn_bitgen *g = asn_engine_of(self);
+    /* A number, not an array of no dimensions: as numpy.random gives it. */
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
         if (asn_draw_refused_number()) return NULL;
@@ -132,6 +133,7 @@ static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
     if ((g->kind == ASN_PHILOX && args[0] != Py_None) ||
         !asn_plain_number(args[1], &d.start) || !asn_plain_number(args[2], &d.stretch))
         Py_RETURN_NOTIMPLEMENTED;
+    /* The width; it may overflow, which is looked at next. */
     if (kind == ASN_DRAW_UNIFORM) d.stretch -= d.start;
     if (!isfinite(d.start) || !isfinite(d.stretch) || (signbit(d.stretch) && !downwards))
         Py_RETURN_NOTIMPLEMENTED;
@@ -205,6 +207,7 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
         !asn_dtype_holds(d.dtype, first, last))
         Py_RETURN_NOTIMPLEMENTED;
     d.masked = args[5] == Py_True;
+    /* Modulo 2**64: the sum with what is drawn wraps back. */
     d.offset = (uint64_t)first;
     d.range = (uint64_t)last - (uint64_t)first;
     if (!pythons || args[0] != Py_None) return run(self, &d, args[0]);
