@@ -4,7 +4,8 @@
 
 #include "graph/plan/plan.h"
 
-/* True when the device has the fused operator and ASNUMPY_FUSE is not 0. */
+/* True when the device has the fused operator and ASNUMPY_FUSE is not 0. The device is
+ * open. */
 bool asn_fuse_enabled(void);
 
 /* Storage for the outputs, then one fused call. forwarded: of the plan, and results may
@@ -22,21 +23,25 @@ ASN_CHECK_RESULT asn_status asn_launch_band(asn_program *p, const asn_node *node
 /* One node: as a fused program of its own, or (fusion off) through CANN's single
  * operators. */
 ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);
-/* Through single aclnn operators only (lower.c). */
+/* Through single aclnn operators only (lower.c); what none computes by the fused operator
+ * or the host. */
 ASN_CHECK_RESULT asn_status asn_lower_node(const asn_node *node);
 /* A node as a one-operation fused program. */
 ASN_CHECK_RESULT asn_status asn_fuse_node(const asn_node *node);
 
-/* Opcodes of this device for the table's operations, looked up once. */
+/* Opcodes of this device for the table's operations, looked up once; ACLNNX_NO_REDUCE: it
+ * has no such operation. The device, or the host's in its place, is open. */
 uint16_t asn_device_opcode(uint16_t op);
 
-/* Floating-point conditions: where programs report to, NULL when checks are off; names
- * the operation. */
+/* Floating-point exceptions: where programs report to, NULL when nobody asks; names the
+ * operation that raised them, if any are new. */
 uint32_t *asn_fp_sink(void);
 void asn_fp_note(const char *name);
-/* Adds conditions that an operation met. */
+/* Adds exceptions that an operation raised. */
 void asn_fp_meet(uint32_t met, const char *name);
 
+/* Since the process began: nodes recorded, operations run at once, launches of programs
+ * and of single operators, plans found and made, operations that fell back. */
 extern struct asn_counters {
     uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
 } asn_counters;
