@@ -1,7 +1,10 @@
 /* L2 graph: the operations that are no rows of the elementwise table: joining, sorting,
- * searching, products, creation. Each makes *result (uninitialised before) and raises
- * NumPy's errors. They end the trace's current fusion: what they read is flushed first.
- */
+ * searching, products, creation.
+ *
+ * Each makes *result (uninitialised before) and raises NumPy's errors. They are not
+ * fused: what is recorded for the arrays that they read is flushed first, and their own
+ * operator is enqueued at once. Axes are in range and not negative, unless something else
+ * is said. */
 #ifndef ASN_GRAPH_OPERATORS_FAMILIES_H
 #define ASN_GRAPH_OPERATORS_FAMILIES_H
 
@@ -139,6 +142,7 @@ ASN_CHECK_RESULT asn_status asn_arange_delta(const asn_scalar *first,
 /* start + i * ((stop - start) / (n - 1)) for i < n - 1, then stop, in float64. */
 ASN_CHECK_RESULT asn_status asn_linspace(asn_array *result, double start, double stop,
                                          int64_t n);
+/* `value`, cast without a check, in every element; order 'C' or 'F'. */
 ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
                                      const int64_t *shape, char order,
                                      const asn_operand *value);

@@ -1,4 +1,8 @@
-/* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft. */
+/* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft.
+ *
+ * A device without it has them computed by the host's device (asn_host_fft, with the
+ * operands copied there and back). The transform works on strides, so that any axis of
+ * any view is transformed where it lies. */
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +16,8 @@
 #include "runtime/device.h"
 #include "runtime/streams/uses.h"
 
+/* An array as the operator wants it, what is recorded for it being flushed. `written`:
+ * also what reads it. */
 static asn_status operand(const asn_array *a, bool written, aclnnxOperand *o) {
     ASN_TRY(asn_trace_settle(a->buffer, written));
     ASN_TRY(asn_buffer_ensure(a->buffer));
@@ -32,6 +38,8 @@ static const char *name_of(int kind, int64_t n) {
     }
 }
 
+/* The event of the profile. A transform of n points is counted as 5 n log2(n) operations,
+ * as is usual. */
 static void record(asn_mark mark, const asn_array *a, const asn_array *result,
                    int64_t n) {
     double lines = n ? (double)result->layout.size / (double)n : 0;
@@ -39,6 +47,8 @@ static void record(asn_mark mark, const asn_array *a, const asn_array *result,
     asn_record_relative(mark, "fft", 2, (const asn_array *[]){a, result}, (int64_t)flops);
 }
 
+/* The transform itself, with the library's lock held. The result has memory and is not
+ * empty. */
 static asn_status transform(const asn_array *result, const asn_array *a, int kind,
                             int64_t n, double scale, int axis) {
     aclnnxOperand in, out;
@@ -56,6 +66,7 @@ static asn_status transform(const asn_array *result, const asn_array *a, int kin
     ASN_TRY(asn_buffer_use(result->buffer, true));
     asn_stream_launch(true);
     asn_mark mark = asn_profile_begin_on_device();
+    /* long work: other threads of Python may run meanwhile */
     void *state = asn_blocking_enter();
     int code = asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,
                                  result->layout.shape, a->layout.ndim, axis,
@@ -79,6 +90,7 @@ static asn_status result_like(asn_array *result, const asn_array *a, asn_dtype d
     return status;
 }
 
+/* (Contract in families.h.) `complex` is what a complex result of this precision has. */
 asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
                    double scale, int axis, const asn_array *into) {
     asn_dtype from = asn_layout_dtype(&a->layout);
@@ -86,6 +98,7 @@ asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
     asn_dtype real = single ? ASN_F32 : ASN_F64, complex = single ? ASN_C64 : ASN_C128;
     ASN_TRY(asn_device_open());
     int64_t extent = kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n;
+    /* The lock covers making the result, too: it may take memory from the pool. */
     asn_lock();
     asn_status status =
         into ? asn_array_share(result, into)
@@ -105,6 +118,8 @@ asn_dtype asn_fft_dtype(asn_dtype d, int kind) {
     return single ? ASN_C64 : ASN_C128;
 }
 
+/* The default, "backward", scales the inverse by 1 / n and the other direction not at
+ * all; "forward" does the opposite; "ortho" scales both by the root. */
 bool asn_fft_factor(const char *norm, int64_t n, int kind, double *scale) {
     bool inverse = kind == ACLNNX_FFT_BACKWARD || kind == ACLNNX_FFT_TO_REAL;
     *scale = 1;

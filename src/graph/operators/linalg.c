@@ -1,8 +1,8 @@
 /* L2 graph: solvers and decompositions (see families.h), by aclnnxLinalg.
  *
- * They run at once: a singular matrix is an error of the call that met it, not of a later
- * one.
- */
+ * They run at once: a singular matrix is an error of the call that computes with it, not
+ * of a later one. So the host waits for what the device still does with the matrices. A
+ * device without aclnnxLinalg has them computed by the host's. */
 #include "graph/capture/capture.h"
 #include "graph/plan/fallback.h"
 #include "graph/operators/families.h"
@@ -16,6 +16,7 @@
 #include "runtime/streams/stream.h"
 #include "runtime/streams/sync.h"
 
+/* In the order of ACLNNX_LINALG_*: names in profiles and errors. */
 static const char *const names[] = {"solve", "inv",     "det",  "slogdet",  "cholesky",
                                     "qr",    "qr",      "qr",   "svd",      "svd",
                                     "eig",   "eigvals", "eigh", "eigvalsh", "lstsq"};
@@ -26,6 +27,8 @@ static bool is_short(const asn_array *a) {
     return a->layout.size <= SHORT;
 }
 
+/* Runs the operation on the arrays, inputs first, with the library's lock held. *failed:
+ * as in families.h. */
 static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
@@ -40,7 +43,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
                               .numDims = l->ndim,
                               .dtype = asn_dtype_table[l->dtype].acl};
     }
-    /* NumPy's det alone reports what it meets. */
+    /* Of NumPy's functions only det reports floating-point exceptions. */
     uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
     if (!asn_acl.aclnnxLinalg) {
         mark = asn_profile_begin();
@@ -68,6 +71,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 
+/* (Contract in families.h.) */
 asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     *failed = 0;

@@ -13,7 +13,8 @@
 
 enum { MOST_LINES = 3 };
 
-/* `a` itself or a packed copy, its memory ready to be read. */
+/* `a` itself or a packed copy, its memory ready to be read. The copy may be recorded, so
+ * what writes it is flushed. */
 static asn_status packed_line(asn_array *line, const asn_array *a) {
     if (asn_layout_contiguous(&a->layout))
         ASN_TRY(asn_array_share(line, a));
@@ -25,6 +26,7 @@ static asn_status packed_line(asn_array *line, const asn_array *a) {
     return status;
 }
 
+/* A contiguous array as the operator wants it; strides are not looked at. */
 static aclnnxOperand operand_of(const asn_array *a) {
     return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
                            .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
@@ -37,9 +39,12 @@ typedef struct {
     int64_t first;
 } line_numbers;
 
+/* One operator: o is its operands, the result last; lines are the inputs that they
+ * describe; out is the result's layout. */
 typedef int (*line_call)(const aclnnxOperand *o, const asn_array *lines,
                          const asn_layout *out, const line_numbers *numbers);
 
+/* aclnnxInterp on x, xp and fp. */
 static int call_interp(const aclnnxOperand *o, const asn_array *lines,
                        const asn_layout *out, const line_numbers *numbers) {
     return asn_acl.aclnnxInterp(&o[0], &o[1], &o[2], &o[3], out->size,
@@ -47,6 +52,7 @@ static int call_interp(const aclnnxOperand *o, const asn_array *lines,
                                 asn_stream());
 }
 
+/* aclnnxCorrelate on a and v. */
 static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
                           const asn_layout *out, const line_numbers *numbers) {
     return asn_acl.aclnnxCorrelate(&o[0], &o[1], &o[2], lines[0].layout.size,
@@ -54,7 +60,8 @@ static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
                                    asn_stream());
 }
 
-/* `result` has its layout. */
+/* The call, with the library's lock held. `result` has its layout, and memory from here
+ * on. `have` counts the lines that need their fini. */
 static asn_status run_locked(asn_array *result, const asn_array *const *from, int num,
                              line_call call, const line_numbers *numbers,
                              const char *name) {
@@ -86,6 +93,7 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
     return status;
 }
 
+/* With the lock; the result is ended where the call fails. */
 static asn_status run_lines(asn_array *result, const asn_array *const *from, int num,
                             line_call call, const line_numbers *numbers,
                             const char *name) {
@@ -96,11 +104,13 @@ static asn_status run_lines(asn_array *result, const asn_array *const *from, int
     return status;
 }
 
+/* The error that sends the caller to its composition of other operations. */
 static asn_status absent(const char *name) {
     return asn_error_set(ASN_ERR_UNSUPPORTED, "%s: the device has no such operation",
                          name);
 }
 
+/* (Contract in families.h.) */
 asn_status asn_interp(asn_array *result, const asn_array *x, const asn_array *xp,
                       const asn_array *fp, double left, double right) {
     const asn_array *from[] = {x, xp, fp};
@@ -112,6 +122,7 @@ asn_status asn_interp(asn_array *result, const asn_array *x, const asn_array *xp
                      &(line_numbers){.left = left, .right = right}, "interp");
 }
 
+/* (Contract in families.h.) Halves, bool and complex numbers have no loop. */
 asn_status asn_correlate(asn_array *result, const asn_array *a, const asn_array *v,
                          int64_t first, int64_t count) {
     const asn_array *from[] = {a, v};
