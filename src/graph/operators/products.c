@@ -325,7 +325,9 @@ asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
     return status;
 }
 
-/* (Contract in families.h.) For real numbers it is dot. */
+/* (Contract in families.h.) For real numbers it is dot; for complex ones dot of the
+ * conjugate, where the host does not compute it at once. int inner = lb->ndim > 1 ?
+ * lb->ndim - 2 : 0; ~~ the sum runs over b's second-last axis */
 asn_status asn_vdot(const asn_array *a, const asn_array *b, asn_array *result) {
     asn_array conjugate;
     if (!asn_is_complex(a->layout.dtype)) return asn_dot(a, b, NULL, result);

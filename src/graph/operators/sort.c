@@ -1,4 +1,11 @@
-/* L2 graph: sorting and searching (see families.h). */
+/* L2 graph: sorting and searching (see families.h).
+ *
+ * A device with aclnnxSort makes values or indices only, partitions without sorting, and
+ * sorts in place. Elsewhere CANN's Sort makes both, one of which is thrown away, and a
+ * sorted array serves as a partitioned one.
+ *
+ * Sorting a non-canonical bool keeps its bytes; its result is then non-canonical as well.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -278,7 +285,8 @@ static asn_status keep_dims(asn_array *result, int ndim) {
     return status;
 }
 
-/* (Contract in families.h.) */
+/* (Contract in families.h.) Over the flattened array it is the same on a line. A
+ * non-canonical bool is made canonical first, as its bytes would be compared. */
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
     ASN_TRUTH_OF(a, asn_argreduce(result, &clean, axis, keepdims, maximum))
