@@ -142,13 +142,9 @@ ASN_CHECK_RESULT asn_status asn_arange_delta(const asn_scalar *first,
 /* start + i * ((stop - start) / (n - 1)) for i < n - 1, then stop, in float64. */
 ASN_CHECK_RESULT asn_status asn_linspace(asn_array *result, double start, double stop,
                                          int64_t n);
-/* `value`, cast, in every element; a Python integer must fit the dtype. order 'C' or 'F'.
- * if (asn_layout_dtype(&a->layout) == dtype) return asn_array_share(out, a); ~~ x static
- * _Thread_local double d[3]; ~~ start, end, step, in the dtype that the device fills in.
- * The end is between the last element and the next, so that rounding does not change the
- * count. asn_dtype work = asn_is_complex(dtype) ~= computed in the widest dtype of the
- * kind, then cast; a complex arange has real elements asn_operand less[2] = ~~ with where
- * and ddof: max(counts - ddof, 0), as an array */
+/* `value`, cast, in every element; a Python integer must fit the dtype. order: 'C' or
+ * 'F'.
+ */
 ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
                                      const int64_t *shape, char order,
                                      const asn_operand *value);

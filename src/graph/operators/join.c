@@ -274,6 +274,8 @@ asn_status asn_repeat(asn_array *result, const asn_array *a, const asn_array *co
 static void arange_scalars(asn_dtype dtype, const asn_scalar *start,
                            const asn_scalar *step, int64_t n, void *values[3],
                            aclDataType *type) {
+    /* start, end, step; the end lies between the last element and the next, so that
+     * rounding does not change how many there are */
     static _Thread_local double d[3];
     static _Thread_local float f[3];
     static _Thread_local int64_t i[3];
@@ -306,7 +308,7 @@ static void arange_scalars(asn_dtype dtype, const asn_scalar *start,
 /* (Contract in families.h.) The device fills in float64, float32 or int64 only. */
 asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
                       const asn_scalar *step, int64_t n) {
-    /* computed in the widest dtype of the kind, then cast */
+    /* computed in the widest dtype of the kind, then cast (complex: the reals) */
     asn_dtype work = asn_is_complex(dtype)   ? ASN_F64
                      : asn_is_half(dtype)    ? ASN_F32
                      : asn_is_inexact(dtype) ? dtype

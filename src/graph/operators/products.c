@@ -297,6 +297,7 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *
         asn_operand in[2] = {{.array = a}, {.array = b}};
         return asn_ufunc_call(ASN_OP_MULTIPLY, in, NULL, result, NULL);
     }
+    /* the sum runs over b's second-last axis, or its only one */
     int inner = lb->ndim > 1 ? lb->ndim - 2 : 0;
     if (la->shape[la->ndim - 1] != lb->shape[inner]) {
         char x[256], y[256];
@@ -326,8 +327,7 @@ asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
 }
 
 /* (Contract in families.h.) For real numbers it is dot; for complex ones dot of the
- * conjugate, where the host does not compute it at once. int inner = lb->ndim > 1 ?
- * lb->ndim - 2 : 0; ~~ the sum runs over b's second-last axis */
+ * conjugate, unless the host computes it at once. */
 asn_status asn_vdot(const asn_array *a, const asn_array *b, asn_array *result) {
     asn_array conjugate;
     if (!asn_is_complex(a->layout.dtype)) return asn_dot(a, b, NULL, result);
