@@ -90,7 +90,7 @@ ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
                                        const asn_array *out, asn_array *result);
-/* The same product, which reports no floating-point conditions: einsum's. */
+/* The same product, which reports no floating-point exceptions: einsum's. */
 ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
                                          asn_array *result);
 /* The inner product of vectors of one length and dtype, the first conjugated. */

@@ -71,7 +71,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 
-/* (Contract in families.h.) */
+/* (Contract in families.h.) A profile and an error name the operation as NumPy does. */
 asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     *failed = 0;

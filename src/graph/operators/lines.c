@@ -110,7 +110,8 @@ static asn_status absent(const char *name) {
                          name);
 }
 
-/* (Contract in families.h.) */
+/* (Contract in families.h.) All operands are float64; whether xp ascends is not looked
+ * at. */
 asn_status asn_interp(asn_array *result, const asn_array *x, const asn_array *xp,
                       const asn_array *fp, double left, double right) {
     const asn_array *from[] = {x, xp, fp};

@@ -92,7 +92,7 @@ static asn_status divide_by(asn_array *target, const asn_item_count *n,
     return status;
 }
 
-/* (Contract in moments.h.) */
+/* (Contract in moments.h.) A sum, divided in place by the count. */
 asn_status asn_mean(const asn_array *a, const asn_reduce_options *o,
                     const asn_item_count *n, asn_array *out) {
     ASN_TRY(asn_ufunc_reduce(ASN_OP_ADD, a, NULL, out, o));
@@ -146,7 +146,6 @@ static asn_status kept_mean(const asn_array *a, const asn_reduce_options *o,
     return status;
 }
 
-/* (Contract in moments.h.) */
 asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
                         const asn_reduce_options *o, asn_dtype dtype,
                         const asn_item_count *n, const asn_operand *ddof, bool root,

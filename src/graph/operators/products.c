@@ -233,13 +233,12 @@ static asn_status matmul_as(const char *what, const asn_array *a, const asn_arra
     return status;
 }
 
-/* (Contract in families.h.) */
 asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *out,
                       asn_array *result) {
     return matmul_as("matmul", a, b, out, result);
 }
 
-/* (Contract in families.h.) */
+/* (Contract in families.h.) Without a name nothing is reported. */
 asn_status asn_contract(const asn_array *a, const asn_array *b, asn_array *result) {
     return matmul_as(NULL, a, b, NULL, result);
 }
@@ -311,7 +310,6 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *
     return lb->ndim > 2 ? dot_many(a, b, result) : matmul_locked(a, b, result);
 }
 
-/* (Contract in families.h.) */
 asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
                    asn_array *result) {
     asn_array made;

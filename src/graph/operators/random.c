@@ -9,7 +9,8 @@
 #include "graph/operators/operator.h"
 #include "runtime/device.h"
 
-/* (Contract in families.h.) */
+/* (Contract in families.h.) Uniform numbers come from [0, 1), normal ones have mean 0 and
+ * deviation 1. */
 asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,
                           const int64_t *shape, bool normal, uint64_t seed,
                           uint64_t offset) {

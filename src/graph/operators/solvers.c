@@ -53,7 +53,8 @@ typedef struct {
     int64_t m, n, r;
 } call;
 
-/* (Contract in solvers.h.) */
+/* (Contract in solvers.h.) Every operand has a letter for its dtype; the first are the
+ * inputs'. */
 int asn_solver_results(int op) {
     return (int)strlen(rows[op].dtypes) - rows[op].num_inputs;
 }
@@ -258,7 +259,7 @@ static asn_status input(const call *c, int i, const asn_array *given, asn_array 
     return status;
 }
 
-/* (Contract in solvers.h.) */
+/* (Contract in solvers.h.) A whole stack of matrices is one call of asn_linalg. */
 asn_status asn_solver_run(const asn_solver *s, const asn_array *a, const asn_array *b,
                           asn_array *results) {
     call c = {.s = s, .op = &rows[s->op]};

@@ -191,7 +191,6 @@ static asn_status pick(asn_array *result, const asn_array *a, int axis, int num_
     return status;
 }
 
-/* (Contract in families.h.) */
 asn_status asn_order_statistics(asn_array *result, const asn_array *a, int axis,
                                 int num_kth, const int64_t *kth) {
     ASN_TRY(asn_device_open());
@@ -307,7 +306,8 @@ asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool k
     return status;
 }
 
-/* (Contract in families.h.) */
+/* (Contract in families.h.) Positions are counted from the left, or with `right` behind
+ * equal elements. */
 asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
                             const asn_array *values, bool right) {
     asn_lock();

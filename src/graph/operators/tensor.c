@@ -67,7 +67,6 @@ static asn_status align(asn_array *a, int64_t alignment) {
     return ASN_OK;
 }
 
-/* (Contract in tensor.h.) */
 asn_status asn_tensor_new(asn_array *out, const asn_descriptor *d) {
     int64_t nbytes;
     ASN_TRY(asn_descriptor_check(d, &nbytes));
@@ -107,7 +106,8 @@ static asn_status check_dead(const asn_array *dead, int64_t needed) {
     return ASN_OK;
 }
 
-/* (Contract in tensor.h.) */
+/* (Contract in tensor.h.) Both arrays hold the buffer, which may use all of its block's
+ * bytes. */
 asn_status asn_tensor_reuse(asn_array *out, const asn_descriptor *d,
                             const asn_array *dead) {
     int64_t needed;
@@ -230,7 +230,8 @@ static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *h
     return status;
 }
 
-/* (Contract in tensor.h.) */
+/* (Contract in tensor.h.) The array's memory is taken now, so that the transfer knows
+ * where to. */
 asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d, void *host, int priority,
                            asn_array *out, asn_transfer **transfer) {
     ASN_TRY(asn_tensor_new(out, d));
