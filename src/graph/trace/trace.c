@@ -1,10 +1,9 @@
-/* L2 graph: recording (see trace.h; flush.c runs what is recorded).
+/* L2 graph: recording (see trace.h; graph/plan/flush.c runs what is recorded).
  *
  * When is an operation recorded? Recording pays when operations can share a pass over
  * memory. Below ASN_TRACE_EAGER the call overhead is everything, and an operation with
  * nothing pending on its buffers runs at once through the shortest path. Buffers that the
- * host may touch behind our back never stay recorded.
- */
+ * host may touch at any time (shared ones) never stay recorded. */
 #include "graph/trace/trace.h"
 
 #include <math.h>
@@ -27,12 +26,13 @@
  * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */
 enum { SMALL_RUN = 4 };
 asn_trace asn_the_trace = {.lazy = true, .nodes = asn_the_trace.room};
-/* What the binding asked for; the trace is not lazy while conditions are to be met where
- * they arise. */
+/* What the binding asked for; the trace is not lazy while floating-point exceptions are
+ * to be raised by the operation that causes them (`at_once`). */
 static bool lazy_wish = true, at_once;
 
 /* ---- drafts */
 
+/* (Contract in trace.h.) Operand slots stay empty. */
 void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
                     const int64_t *shape) {
     asn_node *n = &d->node;
@@ -62,6 +62,7 @@ void asn_draft_array(asn_draft *d, asn_ref *ref, const asn_array *a) {
     asn_broadcast_strides(&a->layout, d->node.ndim, d->node.shape, ref->strides);
 }
 
+/* (Contract in trace.h.) Unused bytes are cleared, since plans compare them all. */
 void asn_draft_immediate(asn_ref *ref, const asn_scalar *s) {
     ref->buffer = NULL;
     ref->offset = 0;
@@ -127,12 +128,14 @@ void asn_node_ease_division(asn_node *n) {
 
 /* ---- recording */
 
+/* So many words of the arena, for which there is room. */
 static int64_t *arena_take(asn_trace *t, int words) {
     int64_t *p = t->arena + t->arena_used;
     t->arena_used += (size_t)words;
     return p;
 }
 
+/* Makes room for so many words. */
 static asn_status arena_room(asn_trace *t, int words) {
     if (!t->arena) {
         t->arena_room = asn_malloc(2 * ASN_TRACE_ARENA * sizeof *t->arena);
@@ -144,6 +147,7 @@ static asn_status arena_room(asn_trace *t, int words) {
     return ASN_OK;
 }
 
+/* A reference as the trace keeps it: its strides in the arena, its buffer retained. */
 static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     if (!ref->buffer) {
         ref->strides = NULL;
@@ -155,6 +159,8 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     t->reach += asn_trace_count_ref(asn_buffer_retain(ref->buffer));
 }
 
+/* Appends the draft to the trace, with what it reads and writes counted on the buffers.
+ */
 static asn_status record(asn_draft *d) {
     asn_trace *t = &asn_the_trace;
     if (d->node.ndim > 1 && t->count) asn_draft_follow(d);
@@ -192,6 +198,8 @@ static bool holds_much(asn_trace *t) {
     return held > ASN_TRACE_HELD_BYTES;
 }
 
+/* Whether a recorded node writes what the node reads, or touches what it writes: it must
+ * then not run before that one. */
 static bool pending(const asn_node *n) {
     if (n->out.buffer->trace_refs) return true;
     for (int k = 0; k < n->num_in; k++)
@@ -199,6 +207,7 @@ static bool pending(const asn_node *n) {
     return false;
 }
 
+/* Whether the host shares memory of the node. */
 static bool touches_shared(const asn_node *n) {
     bool shared = n->out.buffer->shared;
     for (int k = 0; k < n->num_in; k++)
@@ -232,6 +241,8 @@ static asn_status submit_captured(asn_draft *d) {
     return !may || full ? asn_trace_flush() : ASN_OK;
 }
 
+/* Records the operation or runs it. The trace is flushed when it may not go on: nothing
+ * is lazy, the host shares the memory, or the trace holds too much. */
 static asn_status submit_locked(asn_draft *d) {
     asn_node *n = &d->node;
     if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);

@@ -5,8 +5,11 @@
 
 #include "graph/lock.h"
 
+/* The buffer of the result that a reader named, or NULL. */
 static const asn_buffer *named;
 
+/* (Contract in transient.h.) The one reference beside the trace's is that of the owner.
+ */
 void asn_transient_name(const asn_array *a) {
     asn_lock();
     named = NULL;
@@ -31,6 +34,8 @@ static bool reads_settle(const asn_trace *t, int at) {
     return true;
 }
 
+/* (Contract in transient.h.) From the last node to the first: a node is kept if it makes
+ * the named result, or only feeds kept ones. */
 bool asn_transient_keep(const asn_trace *t, bool *dead, bool *keep) {
     bool repeatable = named && named->trace_writes;
     for (int i = t->count - 1; i >= 0 && repeatable; i--) {
@@ -47,7 +52,9 @@ bool asn_transient_keep(const asn_trace *t, bool *dead, bool *keep) {
     return repeatable;
 }
 
-/* Kept nodes come first in the trace, and the last of them makes the result. */
+/* (Contract in transient.h.) Kept nodes come first in the trace, and the last of them
+ * makes the result. They stay as ordinary nodes where that is still held, or read since.
+ */
 void asn_transient_forget(asn_trace *t) {
     if (!t->kept) return;
     const asn_buffer *b = t->nodes[t->kept - 1].out.buffer;
