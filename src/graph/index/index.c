@@ -264,7 +264,6 @@ static asn_status get(asn_array *out, const asn_array *a, int n,
     return status;
 }
 
-/* (Contract in index.h.) */
 asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
                          const asn_index_item *items) {
     return get(out, a, n, items, false);
