@@ -93,7 +93,6 @@ bool asn_capture_varies(const asn_buffer *b) {
     return !s || s->varies;
 }
 
-/* (Contract in capture.h.) */
 asn_status asn_capture_look(const asn_array *a, const char *why) {
     ASN_TRY(asn_trace_flush());
     ASN_TRY(asn_buffer_ensure(a->buffer));
