@@ -150,7 +150,6 @@ static asn_jit_entry *entry_new(const asn_jit_key *key, asn_jit_tree *tree,
     return NULL;
 }
 
-/* (Contract in jit.h.) */
 void asn_jit_entry_release(asn_jit_entry *e) {
     if (!e || --e->refs) return;
     asn_replay_free(e->replay);
@@ -179,7 +178,6 @@ static int same_as_arg(const asn_jit_entry *e, const asn_jit_key *key, int i,
     return -1;
 }
 
-/* (Contract in jit.h.) */
 PyObject *asn_jit_results(const asn_jit_entry *e, const asn_jit_key *key,
                           asn_array *results) {
     PyObject *few[8] = {NULL}, **arrays = few, *made = NULL;

@@ -99,7 +99,6 @@ static int read_value(asn_jit_tree *t, PyObject *o) {
     return rc;
 }
 
-/* (Contract in jit.h.) */
 int asn_jit_tree_read(asn_jit_tree *t, PyObject *result) {
     *t = (asn_jit_tree){.constants = PyList_New(0), .arrays = PyList_New(0)};
     int rc = t->constants && t->arrays ? read_value(t, result) : -1;
