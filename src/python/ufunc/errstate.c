@@ -109,7 +109,6 @@ static asn_modes copy_of_active(void) {
     return m;
 }
 
-/* (Contract in core.h.) */
 int asn_fp_report(uint32_t flags, const char *name) {
     asn_lock();
     asn_modes m = copy_of_active();

@@ -75,7 +75,6 @@ int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }
 
-/* (Contract in reduce_state.h.) */
 PyObject *asn_reduce_out(const asn_reduce_state *s, asn_op op, const asn_reduce_args *a,
                          asn_status status) {
     if (status == ASN_OK && s->out_owner) status = asn_array_sync(s->out);

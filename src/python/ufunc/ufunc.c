@@ -91,7 +91,6 @@ int asn_ufunc_check_out(PyObject *out, bool positional) {
     return 0;
 }
 
-/* (Contract in ufunc.h.) */
 int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out) {
     if (!PyTuple_CheckExact(out)) {
         if (u->nout == 1) return 0;
@@ -215,7 +214,6 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     return 0;
 }
 
-/* (Contract in ufunc.h.) */
 int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     *mask = NULL;
     *owner = NULL;

@@ -6,7 +6,6 @@
  * the row each time they are asked: they are for people and for tests against NumPy's. */
 #include "python/ufunc/ufunc.h"
 
-/* (Contract in ufunc.h.) */
 PyObject *asn_ufunc_of(asn_op op) {
     if (!asn_py.ufunc_of_row[op])
         PyErr_Format(PyExc_SystemError, "operation %s has no ufunc",
