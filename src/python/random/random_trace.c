@@ -93,7 +93,6 @@ static void leave(void *engine) {
     (void)asn_draw_leave(Py_XNewRef(release), NULL);
 }
 
-/* (Contract in random_engine.h.) */
 asn_keeper asn_draw_keeper(PyObject *self) {
     return (asn_keeper){self, hold, let_go, enter, leave};
 }
