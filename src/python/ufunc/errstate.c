@@ -109,6 +109,8 @@ static asn_modes copy_of_active(void) {
     return m;
 }
 
+/* (Contract in core.h.) By the modes as they are now, whatever they were when the
+ * operation was called. */
 int asn_fp_report(uint32_t flags, const char *name) {
     asn_lock();
     asn_modes m = copy_of_active();

@@ -10,6 +10,7 @@
 
 #include "graph/trace/transient.h"
 
+/* (Contract in reduce_state.h.) What was not read is NULL. */
 void asn_reduce_fini(asn_reduce_state *s) {
     Py_XDECREF(s->initial_owner);
     Py_XDECREF(s->where_owner);
@@ -82,6 +83,8 @@ PyObject *asn_reduce_out(const asn_reduce_state *s, asn_op op, const asn_reduce_
     return asn_fp_check_as("reduce", op) < 0 ? NULL : Py_NewRef(asn_out_object(a->out));
 }
 
+/* (Contract in reduce_state.h.) The number of a small reduction, of which no array was
+ * made; exceptions are reported first. */
 PyObject *asn_reduce_scalar(const asn_scalar *s, asn_op op) {
     return ASN_UNLIKELY(asn_fp_check_as("reduce", op) < 0) ? NULL
                                                            : asn_scalar_to_numpy(s);

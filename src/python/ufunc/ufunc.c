@@ -34,6 +34,7 @@ static void raise_casting(PyObject *cls, asn_op op, asn_casting casting, asn_dty
     Py_XDECREF(b);
 }
 
+/* The dtype that an operand has itself; a Python number's is the widest of its kind. */
 static asn_dtype operand_dtype(const asn_operand *in) {
     return in->array ? (asn_dtype)in->array->layout.dtype : (asn_dtype)in->scalar.dtype;
 }
@@ -91,6 +92,7 @@ int asn_ufunc_check_out(PyObject *out, bool positional) {
     return 0;
 }
 
+/* (Contract in ufunc.h.) A single array stands for a tuple of one. */
 int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out) {
     if (!PyTuple_CheckExact(out)) {
         if (u->nout == 1) return 0;
@@ -214,6 +216,7 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     return 0;
 }
 
+/* (Contract in ufunc.h.) True and None mean everywhere, as no mask does. */
 int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     *mask = NULL;
     *owner = NULL;

@@ -6,6 +6,7 @@
  * the row each time they are asked: they are for people and for tests against NumPy's. */
 #include "python/ufunc/ufunc.h"
 
+/* (Contract in ufunc.h.) Rows that only the library uses have no ufunc. */
 PyObject *asn_ufunc_of(asn_op op) {
     if (!asn_py.ufunc_of_row[op])
         PyErr_Format(PyExc_SystemError, "operation %s has no ufunc",
