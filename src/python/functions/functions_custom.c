@@ -196,7 +196,8 @@ static PyObject *f_begin_fallback(PyObject *const *v) {
 
 /* (name, function, data, dtypes, num_inputs). function, data: addresses; dtypes: a tuple,
  * inputs first. An opcode, or None: the loop takes no part in programs (it has too many
- * operands, or there is no opcode left). Name, function and data must stay for good. */
+ * operands, or there is no opcode left). Function and data must stay for good; the name
+ * is copied. */
 static PyObject *f_own_loop(PyObject *const *v) {
     uintptr_t function, data;
     int64_t num_in;
