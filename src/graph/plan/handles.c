@@ -58,7 +58,7 @@ aclnnxPrepared *asn_handles_get(asn_handles *h, const asn_way *way,
         return NULL;
     }
     aclnnxPrepared **prepared = &h->ways[i].prepared;
-    /* What is wrong with it, or no memory: its description meets that again. */
+    /* What is wrong with it, or no memory: describing it fails the same way again. */
     if (!*prepared && asn_acl.aclnnxPrepare(program(context), prepared)) *prepared = NULL;
     return *prepared;
 }
