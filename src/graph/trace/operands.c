@@ -1,4 +1,10 @@
-/* L2 graph: operands of ufuncs, reductions and assignments (see operands.h). */
+/* L2 graph: operands of ufuncs, reductions and assignments (see operands.h).
+ *
+ * Numbers are checked against the dtype that they take and become immediates; arrays
+ * become references, whose casts the node implies. Results are laid out as NumPy's
+ * iterator would: the order of axes follows the inputs' strides, so that an operation on
+ * transposed arrays reads and writes memory in its order.
+ */
 #include "graph/trace/operands.h"
 
 #include <string.h>

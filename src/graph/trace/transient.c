@@ -1,4 +1,9 @@
-/* L2 graph: results about to be dropped (see transient.h). */
+/* L2 graph: results about to be dropped (see transient.h).
+ *
+ * A node may stay in the trace after a flush only if running it again gives the same: its
+ * result has no memory yet, only it writes it, and what it reads is written by nobody
+ * afterwards. All nodes that only feed it stay with it, or none stays at all.
+ */
 #include "graph/trace/transient.h"
 
 #include <string.h>
