@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+/* Since the process began: nodes recorded, operations run at once, launches of programs
+ * and of single operators, plans found and made, operations that fell back. */
 extern struct asn_counters {
     uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
 } asn_counters;

@@ -15,8 +15,8 @@
 #include "graph/index/index.h"
 #include "graph/operators/families.h"
 
-/* Out of bounds comes before twice, as NumPy looks at each axis before it compares them.
- */
+/* (Contract in axes.h.) Out of bounds comes before twice, as NumPy looks at each axis
+ * before it compares them. */
 asn_status asn_np_axes(int n, const int64_t *given, int ndim, const char *name,
                        int *axes) {
     uint64_t seen = 0;
@@ -37,6 +37,7 @@ asn_status asn_np_axes(int n, const int64_t *given, int ndim, const char *name,
                 : asn_error_set(ASN_ERR_VALUE, "repeated axis");
 }
 
+/* A view of `a`, whose axis i is a's axis perm[i]. */
 static asn_status transposed(asn_array *out, const asn_array *a, const int *perm) {
     asn_layout view;
     ASN_TRY(asn_view_transpose(&view, &a->layout, perm));
@@ -44,9 +45,9 @@ static asn_status transposed(asn_array *out, const asn_array *a, const int *perm
     return ASN_OK;
 }
 
-/* The axes that are not moved keep their order in the places that are left. More axes
- * than an array may have can only be repeated ones, so they are refused before they are
- * read into fixed arrays. */
+/* (Contract in axes.h.) The axes that are not moved keep their order in the places that
+ * are left. More axes than an array may have can only be repeated ones, so they are
+ * refused before they are read into fixed arrays. */
 asn_status asn_np_moved_order(int ndim, int num_source, const int64_t *source,
                               int num_destination, const int64_t *destination,
                               int *perm) {
@@ -156,6 +157,7 @@ asn_status asn_np_rot90(asn_array *out, const asn_array *a, int turns,
  * inside an expression, which reads the pieces where they lie. */
 enum { ROLLED_BY_AXES = 1 << 18 };
 
+/* One roll after the other; each reads the result of the one before. Some axis moves. */
 static asn_status by_axes(asn_array *out, const asn_array *a, const int64_t *shifts) {
     asn_array last;
     const asn_array *from = a;
@@ -198,6 +200,8 @@ static asn_status copy_block(const asn_array *to, const asn_array *from,
     return status;
 }
 
+/* One copy for each combination of the parts that axes are cut into; `moved` axes are
+ * cut. */
 static asn_status by_blocks(asn_array *out, const asn_array *a, const int64_t *shifts,
                             int moved) {
     ASN_TRY(asn_array_new_like(out, a, asn_layout_dtype(&a->layout), 'K'));

@@ -18,6 +18,8 @@ ASN_CHECK_RESULT asn_status asn_np_axes(int n, const int64_t *given, int ndim,
 ASN_CHECK_RESULT asn_status asn_np_moved_order(int ndim, int num_source,
                                                const int64_t *source, int num_destination,
                                                const int64_t *destination, int *perm);
+/* `a` with its axes in that order, or with two exchanged; with `axis` moved before the
+ * place `start` (AXIS: beyond the last). Views. */
 ASN_CHECK_RESULT asn_status asn_np_moveaxis(asn_array *out, const asn_array *a,
                                             int num_source, const int64_t *source,
                                             int num_destination,

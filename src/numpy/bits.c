@@ -1,7 +1,7 @@
 /* L2 numpy: booleans as the bits of bytes (bits.h).
  *
  * Eight truth values are the bytes of one word: multiplied by a number with one bit in
- * each byte, their bits meet in its top byte. The other way a byte is copied into the
+ * each byte, their bits gather in its top byte. The other way a byte is copied into the
  * eight bytes of a word, one bit of it is left in each, and an addition of 127 carries it
  * into the top of its byte. Both take the axis last, and put it back.
  *
@@ -21,14 +21,18 @@
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
 
+/* As factors: the first (lowest) byte becomes the highest bit, or the lowest one. As
+ * masks it is the other way round. */
 static const uint64_t big_first = 0x8040201008040201, little_first = 0x0102040810204080;
 
+/* A number of the words' dtype. */
 static asn_operand word(uint64_t value) {
     asn_operand o = {.scalar = {.dtype = ASN_U64}};
     memcpy(o.scalar.bytes, &value, sizeof value);
     return o;
 }
 
+/* op(a, value), word by word. */
 static asn_status with_word(asn_array *out, asn_op op, const asn_array *a,
                             uint64_t value) {
     return asn_np_binary(out, op, asn_np_of(a), word(value));
@@ -79,6 +83,7 @@ static asn_status extended(asn_array *out, const asn_array *a, asn_dtype dtype,
     return status;
 }
 
+/* a's memory as another dtype, whose items may be wider: then the last axis shrinks. */
 static asn_status viewed(asn_array *out, const asn_array *a, asn_dtype dtype) {
     asn_layout view;
     ASN_TRY(asn_view_dtype(&view, &a->layout, dtype));

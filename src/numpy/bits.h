@@ -4,6 +4,7 @@
 
 #include "graph/array.h"
 
+/* How booleans and bits correspond. */
 typedef struct {
     bool flat; /* of all elements, whatever the axis */
     int64_t axis;

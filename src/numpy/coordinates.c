@@ -15,6 +15,8 @@
 #include "numpy/elementwise.h"
 #include "numpy/temporaries.h"
 
+/* (Contract in coordinates.h.) The step of a dimension is the product of the extents that
+ * vary faster: those behind it, or in order 'F' those before it. */
 asn_status asn_np_steps(int ndim, const int64_t *shape, char order, int64_t *steps,
                         int64_t *size) {
     *size = 1;
@@ -29,12 +31,14 @@ asn_status asn_np_steps(int ndim, const int64_t *shape, char order, int64_t *ste
     return ASN_OK;
 }
 
+/* NumPy's error for a flat index. */
 static asn_status out_of_bounds(int64_t flat, int64_t size) {
     return asn_error_set(ASN_ERR_VALUE,
                          "index %lld is out of bounds for array with size %lld",
                          (long long)flat, (long long)size);
 }
 
+/* (Contract in coordinates.h.) Also for a flat index of no elements there is an error. */
 asn_status asn_np_unravel(int64_t flat, int ndim, const int64_t *shape, char order,
                           int64_t *at) {
     int64_t steps[ASN_MAX_DIMS], size;
@@ -85,6 +89,7 @@ static asn_status report_beyond(const asn_array *flat, int64_t size) {
     return status;
 }
 
+/* op(a, n), element by element. */
 static asn_status with_number(asn_array *out, asn_op op, const asn_array *a, int64_t n) {
     return asn_np_binary(out, op, asn_np_of(a), asn_operand_int(n));
 }
@@ -97,7 +102,7 @@ static asn_status coordinate(asn_array *out, const asn_array *flat, int64_t step
     return with_number(out, ASN_OP_REMAINDER, whole, extent);
 }
 
-/* All results or none. */
+/* (Contract in coordinates.h.) All results or none. */
 asn_status asn_np_unravel_index(asn_array *results, const asn_array *flat, int ndim,
                                 const int64_t *shape, char order) {
     int64_t steps[ASN_MAX_DIMS], size;
@@ -117,14 +122,18 @@ asn_status asn_np_unravel_index(asn_array *results, const asn_array *flat, int n
     return status;
 }
 
+/* NumPy's error for a coordinate out of bounds. */
 static asn_status invalid_entry(void) {
     return asn_error_set(ASN_ERR_VALUE, "invalid entry in coordinates array");
 }
 
+/* NumPy's error for coordinates of no elements. */
 static asn_status empty_dimension(void) {
     return asn_error_set(ASN_ERR_VALUE, "cannot take indices of an empty dimension");
 }
 
+/* (Contract in coordinates.h.) Coordinates that are kept within the bounds are moved to
+ * the nearest (CLIP), or taken modulo the extent (WRAP). */
 asn_status asn_np_ravel_multi(const int64_t *at, int ndim, const int64_t *shape,
                               const asn_np_bounds *modes, char order, int64_t *flat) {
     int64_t steps[ASN_MAX_DIMS], size;
@@ -177,6 +186,8 @@ static asn_status checked_dimension(asn_array *total, bool first, const asn_arra
     return add_dimension(total, first, tame, step);
 }
 
+/* (Contract in coordinates.h.) Dimensions are added up one by one in *result, which
+ * starts with the first. */
 asn_status asn_np_ravel_multi_index(asn_array *result, const asn_array *const *at,
                                     int ndim, const int64_t *shape,
                                     const asn_np_bounds *modes, char order) {

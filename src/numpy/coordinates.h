@@ -21,7 +21,8 @@ ASN_CHECK_RESULT asn_status asn_np_unravel_index(asn_array *results,
 
 /* What is done about a coordinate out of bounds. */
 typedef enum { ASN_BOUNDS_RAISE, ASN_BOUNDS_WRAP, ASN_BOUNDS_CLIP } asn_np_bounds;
-/* Coordinates as a flat index. */
+/* Coordinates as a flat index, one mode for each dimension. VALUE: out of bounds where
+ * the mode is to raise, a dimension without elements. */
 ASN_CHECK_RESULT asn_status asn_np_ravel_multi(const int64_t *at, int ndim,
                                                const int64_t *shape,
                                                const asn_np_bounds *modes, char order,

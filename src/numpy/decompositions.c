@@ -4,7 +4,7 @@
  * shows real ones where all imaginary parts are exactly zero; that is asked of the wide
  * results, before they are rounded to single precision, where a small part could vanish.
  * The pseudo-inverse divides by 1 where a singular value counts as nothing, so that no
- * condition is raised for quotients that nobody sees.
+ * floating-point exception is raised for quotients that nobody sees.
  */
 #include "numpy/decompositions.h"
 
@@ -59,6 +59,7 @@ static asn_status check_finite(const asn_array *a) {
                   : asn_error_set(ASN_ERR_LINALG, "Array must not contain infs or NaNs");
 }
 
+/* Whether all imaginary parts are exactly zero. Waits for the values. */
 static asn_status are_real(const asn_array *values, bool *real) {
     ASN_TEMPORARIES;
     ASN_MAKE(imaginary, asn_np_part(imaginary, values, 1));
@@ -76,6 +77,8 @@ static asn_status delivered(asn_array *out, const asn_array *wide, bool real,
     return asn_copy(out, part, single ? ASN_F32 : ASN_F64, 'C');
 }
 
+/* (Contract in decompositions.h.) The results of the solver are wide; they become the
+ * caller's dtype at the end. */
 asn_status asn_np_eig(asn_array *values, asn_array *vectors, const asn_array *a,
                       bool real) {
     ASN_TEMPORARIES;
@@ -134,6 +137,9 @@ static asn_status signed_adjoint(asn_array *out, const asn_array *u,
     return asn_np_unary(out, ASN_OP_CONJUGATE, turned);
 }
 
+/* (Contract in decompositions.h.) For a Hermitian a = v w v^H: the sizes of w are the
+ * singular values, u is v, and the signs of w go into vh. Everything is reordered by the
+ * sizes. */
 asn_status asn_np_svd_hermitian(asn_array *u, asn_array *s, asn_array *vh,
                                 const asn_array *a) {
     ASN_TEMPORARIES;

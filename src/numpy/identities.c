@@ -7,6 +7,7 @@
 #include "array/views.h"
 #include "graph/operators/families.h"
 
+/* Ones on the diagonal, which has elements. */
 static asn_status set_ones(const asn_array *a, int64_t k) {
     const asn_operand one = asn_operand_int(1);
     asn_layout along;

@@ -85,6 +85,9 @@ static asn_status intervals(asn_array *out, const asn_array *x, const asn_array 
     return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, NULL);
 }
 
+/* The composition for two points or more: the value on the line through the ends of x's
+ * interval; then what differs at and beyond the last point, below the first, and for NaN.
+ */
 static asn_status on_lines(asn_array *out, const asn_array *x, const asn_array *xp,
                            const asn_array *fp, const asn_operand left,
                            const asn_operand right) {
@@ -115,6 +118,7 @@ static asn_status composed(asn_array *out, const asn_array *x, const asn_array *
         ASN_MAKE(only, element(only, fp, 0));
         return with_ends(out, x, xp, left, right, only);
     }
+    /* lines may divide by 0 or pass through infinities where NumPy does not warn */
     bool checked = asn_set_fp_checks(false);
     asn_status status = on_lines(out, x, xp, fp, left, right);
     asn_set_fp_checks(checked);
@@ -185,6 +189,8 @@ static asn_status of_values(asn_array *result, const asn_array *x, const asn_arr
     return asn_interp(result, x, xp, fp, ends[0], ends[1]);
 }
 
+/* Without a period: the checks, in NumPy's order, and then the shortest way that there
+ * is. Whether xp ascends is not checked, as in NumPy. */
 static asn_status interpolated(asn_array *result, const asn_array *x, const asn_array *xp,
                                const asn_array *fp, const asn_operand *left,
                                const asn_operand *right) {
@@ -239,6 +245,8 @@ static asn_status wrapped(asn_array *out, const asn_array *points, double period
                            ASN_CASTING_NO, NULL, out);
 }
 
+/* With a period: points and x are taken modulo the period, the points sorted, and one
+ * more point is put on either side. */
 static asn_status periodic(asn_array *result, const asn_array *x, const asn_array *xp,
                            const asn_array *fp, double period) {
     ASN_TEMPORARIES;

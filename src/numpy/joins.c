@@ -144,6 +144,7 @@ asn_status asn_np_stack_check(const asn_np_join *join) {
     return ASN_OK;
 }
 
+/* (Contract in joins.h.) The new axis may be behind all others. */
 asn_status asn_np_stack(const asn_np_join *join, int64_t axis, asn_array *result) {
     int which;
     ASN_TRY(asn_np_stack_check(join));

@@ -10,6 +10,7 @@
 #include "array/promote.h"
 #include "graph/array.h"
 
+/* What is joined, and what the caller asks for. */
 typedef struct {
     int count;
     const asn_array *const *arrays;
@@ -19,6 +20,7 @@ typedef struct {
     const asn_array *out; /* or NULL */
 } asn_np_join;
 
+/* Along an axis that all have. */
 ASN_CHECK_RESULT asn_status asn_np_concatenate(const asn_np_join *join, int64_t axis,
                                                asn_array *result);
 /* Whether they can be stacked: there are some, of one shape. */

@@ -42,6 +42,7 @@ asn_status asn_np_searchsorted(asn_array *result, const asn_array *sorted,
     return asn_searchsorted(result, line, sought, right);
 }
 
+/* NumPy's error for a cast that loses something. */
 static asn_status check_safe(const asn_array *a, asn_dtype to) {
     const asn_dtype from = asn_layout_dtype(&a->layout);
     return asn_can_cast(from, to, ASN_CASTING_SAFE)
@@ -52,6 +53,7 @@ static asn_status check_safe(const asn_array *a, asn_dtype to) {
                                asn_dtype_name(from), asn_dtype_name(to));
 }
 
+/* (Contract in ordering.h.) The checks come in NumPy's order. */
 asn_status asn_np_bincount(asn_array *result, const asn_array *x,
                            const asn_array *weights, int64_t minlength) {
     ASN_TEMPORARIES;

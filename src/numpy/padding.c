@@ -42,6 +42,8 @@ static asn_status wrap_axis(asn_array *result, const asn_array *a, int axis,
                            ASN_CASTING_NO, NULL, result);
 }
 
+/* NumPy's error for an axis without elements that would grow, and extents that overflow.
+ */
 static asn_status check(const asn_layout *l, const int64_t (*widths)[2]) {
     for (int d = 0; d < l->ndim; d++) {
         int64_t total;

@@ -17,6 +17,7 @@
 
 /* ---- along an axis */
 
+/* 0, 1, ... n - 1. */
 static asn_status count_from_zero(asn_array *out, int64_t n) {
     const asn_scalar zero = asn_scalar_int(0), one = asn_scalar_int(1);
     return asn_arange(out, ASN_I64, &zero, &one, n);
@@ -180,11 +181,13 @@ static asn_status put_where(const asn_array *a, const asn_array *mask,
     return asn_index_set(a, 1, &item, &(asn_operand){.array = one});
 }
 
+/* (Contract in picking.h.) Values are counted by the true elements before. */
 asn_status asn_np_place(const asn_array *a, const asn_array *mask,
                         const asn_operand *values) {
     return put_where(a, mask, values, false);
 }
 
+/* (Contract in picking.h.) Values are counted by all elements before. */
 asn_status asn_np_putmask(const asn_array *a, const asn_array *mask,
                           const asn_operand *values) {
     return put_where(a, mask, values, true);

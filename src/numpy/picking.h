@@ -14,6 +14,8 @@
 ASN_CHECK_RESULT asn_status asn_np_along(const asn_array *a, const asn_array *indices,
                                          int axis, asn_index_item *items,
                                          asn_np_temporaries *places);
+/* a[indices], or a[indices] = values, along an axis (which may be negative); elsewhere
+ * indices broadcast against a. AXIS, and INDEX for a position out of bounds. */
 ASN_CHECK_RESULT asn_status asn_np_take_along_axis(asn_array *result, const asn_array *a,
                                                    const asn_array *indices,
                                                    int64_t axis);

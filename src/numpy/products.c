@@ -13,6 +13,8 @@
 #include "numpy/elementwise.h"
 #include "numpy/shape.h"
 
+/* (Contract in products.h.) The message names the axes as the caller has them, so it is
+ * made before anything is swapped. */
 asn_status asn_np_inner(asn_array *result, const asn_array *a, const asn_array *b) {
     const asn_layout *x = &a->layout, *y = &b->layout;
     if (y->ndim < 2 || x->ndim == 0) return asn_dot(a, b, NULL, result);
@@ -116,6 +118,7 @@ static asn_status as_matrix(asn_array *out, const asn_array *a, int n, const int
     return status;
 }
 
+/* NumPy's error for an axis that is summed twice. */
 static asn_status repeated_axes(void) {
     return asn_error_set(ASN_ERR_VALUE, "duplicate axes are not allowed in tensordot");
 }

@@ -21,6 +21,7 @@ ASN_CHECK_RESULT asn_status asn_np_tensordot(asn_array *result, const asn_array 
                                              const asn_array *b, int n,
                                              const int64_t *axes_a,
                                              const int64_t *axes_b);
+/* Which sums: those of whole overlaps, as many as the longer line has, or all. */
 typedef enum { ASN_SLIDE_VALID, ASN_SLIDE_SAME, ASN_SLIDE_FULL } asn_np_slide;
 /* out[k] = sum_n a[n + k] conj(v[n]) and sum_n a[k - n] v[n]. VALUE: not one axis, or
  * without elements. */

@@ -21,6 +21,7 @@ typedef struct {
     int64_t first, count;
 } slide_range;
 
+/* The range for lines of n and m elements, n >= m > 0. */
 static slide_range range_of(asn_np_slide mode, int64_t n, int64_t m) {
     switch (mode) {
     case ASN_SLIDE_FULL: return (slide_range){1 - m, n + m - 1};
@@ -124,6 +125,7 @@ static asn_status complex_part(const asn_array *result, int part, const asn_arra
     return status;
 }
 
+/* Of lines that are cast to `dtype`, a complex one. */
 static asn_status of_complex(asn_array *result, const asn_array *a, const asn_array *v,
                              slide_range r, asn_dtype dtype) {
     asn_array whole[2], parts[4]; /* real and imaginary of a, of v */
@@ -149,6 +151,7 @@ static asn_status of_complex(asn_array *result, const asn_array *a, const asn_ar
     return status;
 }
 
+/* NumPy's errors for what is no line of elements. */
 static asn_status check_line(const asn_array *a, const char *which) {
     if (a->layout.ndim != 1)
         return asn_error_set(ASN_ERR_VALUE, a->layout.ndim

@@ -23,6 +23,7 @@ static asn_status added_up(asn_array *result, asn_scalar *number, const asn_arra
     return asn_ufunc_reduce(ASN_OP_ADD, a, out, result, over);
 }
 
+/* (Contract in sums.h.) A bool array is its own comparison. */
 asn_status asn_np_count_nonzero(asn_array *result, asn_scalar *number, const asn_array *a,
                                 const asn_reduce_options *over) {
     const asn_operand zero = asn_operand_int(0); /* small arrays have loops for such */

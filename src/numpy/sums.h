@@ -16,6 +16,7 @@ ASN_CHECK_RESULT asn_status asn_np_count_nonzero(asn_array *result, asn_scalar *
                                                  const asn_array *a,
                                                  const asn_reduce_options *over);
 
+/* Which diagonals: `offset` above the main one, in the planes of two axes. */
 typedef struct {
     int64_t offset, axis1, axis2; /* axes may be negative */
 } asn_np_diagonals;

@@ -11,16 +11,19 @@
 #include "graph/array.h"
 
 enum { ASN_NP_TEMPORARIES = ASN_MAX_DIMS + 8 };
+/* The arrays made so far; as many as an index of a's dimensions needs, and a few more. */
 typedef struct {
     int count;
     asn_array made[ASN_NP_TEMPORARIES];
 } asn_np_temporaries;
 
+/* Ends them, the last one first. */
 static inline void asn_np_release(asn_np_temporaries *t) {
     while (t->count)
         asn_array_fini(&t->made[--t->count]);
 }
 
+/* Declares them, to be ended when the function is left. */
 #define ASN_TEMPORARIES                                                                  \
     __attribute__((cleanup(asn_np_release))) asn_np_temporaries temporaries_;            \
     temporaries_.count = 0

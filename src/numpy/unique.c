@@ -82,6 +82,7 @@ static asn_status starts_of(asn_array *out, const asn_array *sorted, bool equal_
     return with_first(out, differ, sorted->layout.size);
 }
 
+/* a[mask] along the first axis. */
 static asn_status masked(asn_array *out, const asn_array *a, const asn_array *mask) {
     const asn_index_item item = {.kind = ASN_INDEX_MASK, .array = mask};
     return asn_index_get(out, a, 1, &item);
@@ -136,6 +137,8 @@ static asn_status positions(asn_array *const *results, const asn_array *order,
     return status;
 }
 
+/* (Contract in unique.h.) Without positions the values are sorted alone, which is cheaper
+ * than the order. */
 asn_status asn_np_unique(asn_array *const *results, const asn_array *a, bool equal_nan) {
     ASN_TEMPORARIES;
     const asn_array *order = NULL, *sorted;
@@ -208,6 +211,8 @@ static asn_status rank_rows(asn_array *order, asn_array *starts, const asn_array
     return status;
 }
 
+/* (Contract in unique.h.) Sub-arrays become rows of a table; new values are taken from
+ * `a` by position. */
 asn_status asn_np_unique_along(asn_array *const *results, const asn_array *a,
                                int64_t axis) {
     ASN_TEMPORARIES;

@@ -10,6 +10,7 @@
  */
 #include "python/args.h"
 
+/* Past a parameter's default: to the comma that ends it, outside brackets and quotes. */
 static const char *skip_default(const char *p) {
     int depth = 0;
     char quote = 0;
@@ -29,6 +30,7 @@ static const char *skip_default(const char *p) {
     return p;
 }
 
+/* The next parameter; -1: there are too many, or memory ran out. */
 static int add_name(asn_signature *sig, const char *start, size_t length, bool required) {
     if (sig->count == ASN_MAX_ARGS) {
         PyErr_Format(PyExc_SystemError, "%s: too many parameters", sig->name);
@@ -43,6 +45,8 @@ static int add_name(asn_signature *sig, const char *start, size_t length, bool r
     return 0;
 }
 
+/* The whole text into counts and names. "/" ends the positional-only ones, a bare "*"
+ * begins the keyword-only ones. -1: an error. */
 static int parse_text(asn_signature *sig) {
     bool keyword_only = false;
     const char *p = sig->text;
@@ -97,6 +101,7 @@ static int signature_parse(asn_signature *sig) {
     return 0;
 }
 
+/* Python's words for it; -1. */
 static int too_many(const asn_signature *sig, Py_ssize_t got) {
     if (sig->required == sig->positional)
         PyErr_Format(PyExc_TypeError,
@@ -122,6 +127,8 @@ static int find_name(const asn_signature *sig, PyObject *name) {
     return -1;
 }
 
+/* One keyword's value into its slot, or into the dict of "**kw". -1: unexpected, or given
+ * already. */
 static int take_keyword(const asn_signature *sig, PyObject *name, PyObject *value,
                         PyObject **values) {
     int i = find_name(sig, name);
@@ -145,7 +152,8 @@ static int take_keyword(const asn_signature *sig, PyObject *name, PyObject *valu
     return 0;
 }
 
-/* Python's words: "f() missing 2 required positional arguments: 'a' and 'b'". */
+/* Python's words: "f() missing 2 required positional arguments: 'a' and 'b'". 0: nothing
+ * is missing. */
 static int missing(const asn_signature *sig, PyObject **values) {
     PyObject *list = NULL;
     int count = 0, left = 0;
@@ -177,11 +185,15 @@ static int fail(const asn_signature *sig, PyObject **values) {
     return -1;
 }
 
+/* (Contract in args.h.) The quick way in args.h has done the calls that have no keywords
+ * and the right number of arguments. */
 int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *kwnames, PyObject **values) {
     if (ASN_UNLIKELY(!__atomic_load_n(&sig->ready, __ATOMIC_ACQUIRE)) &&
         signature_parse(sig) < 0)
         return -1;
+    /* The rest after `direct` arguments is "*args"; without such a parameter it was too
+     * many. */
     Py_ssize_t direct = nargs < sig->positional ? nargs : sig->positional;
     if (ASN_UNLIKELY(nargs > sig->positional && !sig->var_positional))
         return too_many(sig, nargs);
@@ -206,6 +218,7 @@ int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t na
     return 0;
 }
 
+/* (Contract in args.h.) Positions first, keywords out of the dict after them. */
 int asn_args_parse_tuple(asn_signature *sig, PyObject *args, PyObject *kwargs,
                          PyObject **values) {
     if (asn_args_parse(sig, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args),

@@ -4,23 +4,25 @@
 
 #include "python/core.h"
 
-enum { ASN_MAX_ARGS = 16 };
+enum { ASN_MAX_ARGS = 16 }; /* parameters of one function, "*args" and "**kw" included */
 
 typedef struct {
     const char *name; /* of the function, for messages */
     const char *text; /* "a, axis=None, *, where=True" */
     /* filled at first use; `ready` last */
     bool ready;
+    /* of all parameters; of positions; before "/"; the last without a default */
     uint8_t count, positional, positional_only, required;
     bool var_positional, keyword_required, /* a keyword-only one without a default */
-        var_keyword; /* "*args": the last positional slot; "**kw": the last slot */
-    uint32_t required_mask;
+        var_keyword;        /* "*args": the last positional slot; "**kw": the last slot */
+    uint32_t required_mask; /* bit i: parameter i has no default */
     PyObject *names[ASN_MAX_ARGS]; /* interned */
 } asn_signature;
 
 /* Fills values[0 .. count) with borrowed references, NULL where absent. For "*args" the
  * slot receives a new tuple that the caller releases (values[i]); "**kw" a new dict or
- * NULL. TypeError as Python's. */
+ * NULL. args and kwnames as of a vectorcall: keywords' values follow the positions. -1:
+ * TypeError as Python's; nothing is to be released then. */
 int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *kwnames, PyObject **values);
 static inline int asn_args_parse(asn_signature *sig, PyObject *const *args,

@@ -8,6 +8,7 @@
  */
 #include "python/convert.h"
 
+/* By NumPy's number of a type; -1: no such dtype here. */
 static const int8_t dtype_of_num[] = {
     [NPY_BOOL] = ASN_BOOL,    [NPY_BYTE] = ASN_I8,       [NPY_UBYTE] = ASN_U8,
     [NPY_SHORT] = ASN_I16,    [NPY_USHORT] = ASN_U16,    [NPY_INT] = ASN_I32,
@@ -60,7 +61,7 @@ asn_dtype asn_dtype_from_descr(PyArray_Descr *descr) {
     return num == ASN_READ(asn_py.bfloat16_num) ? ASN_BF16 : ASN_DTYPE_NONE;
 }
 
-/* The types programs pass most, without building a dtype object. */
+/* The types programs pass most, without building a dtype object; NONE: another one. */
 static asn_dtype dtype_of_type(PyObject *obj) {
     if (obj == (PyObject *)&PyFloat_Type) return ASN_F64;
     if (obj == (PyObject *)&PyLong_Type) return ASN_I64;
@@ -73,7 +74,8 @@ static asn_dtype dtype_of_type(PyObject *obj) {
     return ASN_DTYPE_NONE;
 }
 
-/* "f4" and its like, a kind and the bytes of an element, without one either. */
+/* "f4" and its like, a kind and the bytes of an element, without one either; NONE:
+ * another. */
 static asn_dtype dtype_of_code(PyObject *obj) {
     enum { LENGTH = 2 };
     static const struct {
@@ -94,6 +96,7 @@ static asn_dtype dtype_of_code(PyObject *obj) {
     return ASN_DTYPE_NONE;
 }
 
+/* (Contract in convert.h.) The quick looks first, then NumPy's own reading. */
 int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
     *out = ASN_DTYPE_NONE;
     if (!obj || obj == Py_None) return 0;
@@ -126,6 +129,7 @@ int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
     return 0;
 }
 
+/* The rest of the file: contracts in convert.h. Texts of errors are NumPy's. */
 int asn_order_from_py(PyObject *obj, char *out) {
     if (!obj || obj == Py_None) return 0;
     if (PyUnicode_Check(obj)) {
@@ -167,6 +171,8 @@ int asn_copy_mode_from_py(PyObject *copy, int absent, int *out) {
         return 0;
     }
     if (!PyBool_Check(copy) && PyObject_HasAttrString(copy, "value")) {
+        /* NumPy's enum, by its numbers; a plain object with a `value` counts as one, too.
+         */
         PyObject *value = PyObject_GetAttrString(copy, "value");
         long number = value ? PyLong_AsLong(value) : -1;
         Py_XDECREF(value);
@@ -238,6 +244,7 @@ int asn_index_from_py(PyObject *obj, int64_t *out) {
     return asn_int64_from_py(obj, out);
 }
 
+/* -1: a bool, which NumPy does not take for an axis. */
 static int refuse_bool(PyObject *obj) {
     if (!PyBool_Check(obj)) return 0;
     PyErr_Format(PyExc_TypeError, "an integer is required for the axis, got %R", obj);
@@ -269,8 +276,8 @@ int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
     }
     int axis;
     if (!PyTuple_Check(obj)) {
-        /* NumPy lets a 0-d array be reduced along axis 0 and -1 (scalars are 1-d there).
-         */
+        /* NumPy lets a 0-d array be reduced along axis 0 and -1 (scalars are 1-d there):
+         * no axis, and all. */
         int64_t value = 0;
         if (asn_axis_value_from_py(obj, &value) < 0) return -1;
         if (ndim == 0 && (value == 0 || value == -1)) {
@@ -309,6 +316,7 @@ int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out)
     return 0;
 }
 
+/* One extent; beyond int64 it is NumPy's "Maximum allowed dimension exceeded". */
 static int shape_extent(PyObject *obj, int64_t *out) {
     if (asn_index_from_py(obj, out) == 0) return 0;
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
@@ -335,6 +343,8 @@ int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim) {
         *ndim = 1;
         return shape_extent(obj, shape);
     }
+    /* A tuple, the usual shape, is read in place; what else is a sequence is copied
+     * first. */
     if (PyTuple_CheckExact(obj) && PyTuple_GET_SIZE(obj) <= ASN_MAX_DIMS) {
         int n = (int)PyTuple_GET_SIZE(obj);
         for (int i = 0; i < n; i++)

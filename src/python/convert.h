@@ -22,9 +22,10 @@ int asn_complex_check(asn_dtype from, asn_dtype to);
 
 /* ---- small arguments; obj NULL leaves the default in *out */
 int asn_order_from_py(PyObject *obj, char *out); /* 'C', 'F', 'A', 'K'; None keeps */
+/* "no", "equiv", "safe", "same_kind", "unsafe". */
 int asn_casting_from_py(PyObject *obj, asn_casting *out);
-/* copy=: None if needed (-1), True always, False never; NumPy's _CopyMode enum has the
- * values ALWAYS 1, NEVER 0, IF_NEEDED 2. */
+/* copy=: None if needed (-1), True always (1), False never (0); absent (NULL): `absent`.
+ * NumPy's _CopyMode enum has the values ALWAYS 1, NEVER 0, IF_NEEDED 2. */
 int asn_copy_mode_from_py(PyObject *copy, int absent, int *out);
 int asn_mode_from_py(PyObject *obj, int *out);  /* take's mode: 0 raise, 1 wrap, 2 clip */
 int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
@@ -52,13 +53,17 @@ int asn_axis_value_from_py(PyObject *obj, int64_t *out);
 int asn_axis_from_py(PyObject *obj, int ndim, int *out); /* one axis, normalised */
 /* The same of those methods where NumPy takes bools, too. */
 int asn_loose_axis_from_py(PyObject *obj, int ndim, int *out);
-/* None: every axis (*axes = all bits of ndim, *all = true). */
+/* None and NULL: every axis (*axes = all bits of ndim, *all = true); else a number or a
+ * tuple of them, a bit each. -1: AxisError, or ValueError for one that is listed twice.
+ */
 int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all);
 /* One axis, also as a tuple of one or as all of one, NULL: 0; ValueError: several, or
  * none; TypeError: of no dimensions. */
 int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out);
-/* An int or a sequence of ints. */
+/* An int or a sequence of ints into shape[ASN_MAX_DIMS]; negative ones pass, more than
+ * the maximum are a ValueError. */
 int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim);
+/* The extents as a tuple of ints; a new reference. */
 PyObject *asn_shape_to_py(int ndim, const int64_t *shape);
 int asn_is_no_value(PyObject *obj); /* NULL or numpy._NoValue */
 

@@ -92,13 +92,14 @@ typedef struct {
     X(PyObject, errstate_make)     /* object of them, and what reads the present one */  \
     X(PyObject, errstate_read)
 
-/* Modes of floating-point conditions, in the order of the ASN_FP bits (errstate.c). */
+/* Modes of floating-point exceptions, in the order of the ASN_FP bits (errstate.c). */
 typedef struct {
     uint8_t mode[4];
     PyObject *callback; /* or NULL */
     PyObject *object;   /* NumPy's, that they were read from */
 } asn_modes;
 
+/* The module's state. Its objects are owned by it. */
 typedef struct {
 #define ASN_FIELD(type, name) type *name;
     ASN_STATE_OBJECTS(ASN_FIELD)
@@ -122,12 +123,14 @@ static inline bool asn_gives_scalars(void) {
     return ASN_READ(asn_py.scalars_switch) && !(ASN_CAPTURING && asn_capture_open());
 }
 
+/* Exactly ndarray; also subclasses. */
 static inline bool asn_is_ndarray_exact(PyObject *o) {
     return Py_TYPE(o) == asn_py.ndarray;
 }
 static inline bool asn_is_ndarray(PyObject *o) {
     return Py_TYPE(o) == asn_py.ndarray || PyType_IsSubtype(Py_TYPE(o), asn_py.ndarray);
 }
+/* The array in an ndarray object; its dtype. No check is made. */
 static inline asn_array *asn_of(PyObject *o) {
     return &((asn_ndarray *)o)->array;
 }
@@ -172,14 +175,16 @@ int asn_forks_init(void); /* forks.c */
 /* A blank array object (of exactly ndarray); its `array` is safe to finalise and to be
  * made. */
 asn_ndarray *asn_ndarray_alloc(void);
+/* Likewise an instance of `type`, which is ndarray or a subclass. */
 asn_ndarray *asn_ndarray_alloc_type(PyTypeObject *type);
-/* Takes *a into a new object. */
+/* Takes *a into a new object (NULL: memory ran out, and *a is ended). */
 PyObject *asn_ndarray_wrap(asn_array *a);
 /* An object over a view of `self` made by array/views.h: takes *layout; same type when
  * `self` is a subclass and keep_type. */
 PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type);
 /* The same of a view that a call made, or failed to; takes *view. */
 PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *view);
+/* `owner`, or the array that it shows, becomes view's base. */
 void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner);
 int asn_ndarray_init_type(PyObject *module);
 /* Releases an object whose `array` was never made. */
@@ -197,7 +202,7 @@ PyObject *asn_ndarray_finish_array(asn_ndarray *r);
 /* A 0-d array becomes a NumPy scalar under the scalar policy; takes r. */
 PyObject *asn_ndarray_return(PyObject *r);
 
-/* Parts of the type, one file each. */
+/* Parts of the type, one file each; their slots' contracts are CPython's. */
 extern PyGetSetDef asn_ndarray_getset[];
 extern PyMethodDef asn_ndarray_methods[];
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key);
@@ -224,8 +229,8 @@ int asn_random_init_type(PyObject *module);
 /* host_export.c, dlpack.c */
 /* A NumPy array over self's memory (no copy), keeping `self` alive. */
 PyObject *asn_host_view(PyObject *self);
-/* Raises what the buffer protocol raised of self, if that was the last thing asked of it.
- */
+/* Raises what the buffer protocol raised of self, if that was the last thing asked of it:
+ * -1; else 0. */
 int asn_host_check_dropped(PyObject *self);
 /* A NumPy array with a copy of the elements. */
 PyObject *asn_host_copy(PyObject *self);
@@ -238,6 +243,7 @@ PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames);
  * written. */
 PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames);
+/* Whether it is a NumPy array of a subclass (memory maps excepted). */
 bool asn_foreign_array(PyObject *obj);
 /* Whether obj is of a subclass of NumPy's arrays that brings rules of its own. */
 static inline bool asn_is_foreign(PyObject *obj) {

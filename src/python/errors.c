@@ -7,6 +7,7 @@
  */
 #include "python/core.h"
 
+/* The class of a status; what is not listed is a ValueError, as most complaints are. */
 static PyObject *status_class(asn_status status) {
     switch (status) {
     case ASN_ERR_MEMORY: return PyExc_MemoryError;
@@ -25,6 +26,7 @@ static PyObject *status_class(asn_status status) {
     }
 }
 
+/* NumPy's LinAlgError, imported when there is one to raise. */
 static void raise_linalg(void) {
     PyObject *module = PyImport_ImportModule("numpy.linalg");
     PyObject *type = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
@@ -33,6 +35,7 @@ static void raise_linalg(void) {
     Py_XDECREF(module);
 }
 
+/* (Contract in core.h.) The message is the thread's last (base/error.h). */
 void *asn_raise(asn_status status) {
     /* A callback into Python (a release hook, a warning turned into an error) may have
      * raised already. */

@@ -10,6 +10,8 @@
 
 #include "graph/lock.h"
 
+/* Handlers, as functions of Python's: the lock is held across the fork, in both
+ * processes. */
 static PyObject *before_fork(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     asn_lock();
@@ -25,6 +27,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused) {
 static PyMethodDef handlers[] = {{"_before_fork", before_fork, METH_NOARGS, NULL},
                                  {"_after_fork", after_fork, METH_NOARGS, NULL}};
 
+/* Once, on import. -1: an error. */
 int asn_forks_init(void) {
     if (!ASN_FREE_THREADED) return 0;
     PyObject *os = PyImport_ImportModule("os"), *done = NULL;

@@ -17,8 +17,11 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+/* The one state; NULL before the import and after the module's end. */
 asn_state *asn_module_state;
 
+/* Around long work of the core: other Python threads run. NULL: this thread has no
+ * interpreter's lock to let go of. */
 static void *blocking_enter(void) {
     return PyGILState_Check() ? PyEval_SaveThread() : NULL;
 }
@@ -27,6 +30,7 @@ static void blocking_leave(void *thread) {
     if (thread) PyEval_RestoreThread(thread);
 }
 
+/* An interned text into a slot of the state; -1: an error. */
 static int intern(PyObject **slot, const char *text) {
     *slot = PyUnicode_InternFromString(text);
     return *slot ? 0 : -1;
@@ -47,6 +51,7 @@ static int init_names(void) {
                : 0;
 }
 
+/* The attribute of another module, likewise. */
 static int import_attribute(PyObject **slot, const char *module_name, const char *name) {
     PyObject *module = PyImport_ImportModule(module_name);
     *slot = module ? PyObject_GetAttrString(module, name) : NULL;
@@ -54,6 +59,7 @@ static int import_attribute(PyObject **slot, const char *module_name, const char
     return *slot ? 0 : -1;
 }
 
+/* What the extension needs of NumPy, looked up once: dtype objects, exceptions. */
 static int init_numpy(void) {
     static const int numbers[ASN_DTYPE_COUNT] = {
         [ASN_BOOL] = NPY_BOOL,  [ASN_I8] = NPY_BYTE,    [ASN_U8] = NPY_UBYTE,
@@ -98,6 +104,7 @@ static void set_library_path(void) {
     free(path);
 }
 
+/* -1: ImportError of a second module, or an error. */
 static int state_init(PyObject *module) {
     if (asn_module_state) {
         PyErr_SetString(PyExc_ImportError,
@@ -111,6 +118,7 @@ static int state_init(PyObject *module) {
     return asn_py.known_ufuncs ? 0 : -1;
 }
 
+/* The collector's look at the state; ufunc_of_row is borrowed. */
 static int state_traverse(PyObject *module, visitproc visit, void *arg) {
     asn_state *s = PyModule_GetState(module);
 #define ASN_VISIT(type, name) Py_VISIT(s->name);
@@ -150,6 +158,7 @@ static void state_free(void *module) {
     if (PyModule_GetState(module) == asn_module_state) asn_module_state = NULL;
 }
 
+/* The module's body: types before what makes objects of them, the core's hooks last. */
 static int module_exec(PyObject *module) {
     if (state_init(module) < 0 || init_names() < 0 || init_numpy() < 0 ||
         asn_ndarray_init_type(module) < 0 || asn_flags_init_type(module) < 0 ||

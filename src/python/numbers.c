@@ -8,8 +8,10 @@
 #include "python/convert.h"
 #include "python/ndarray/methods.h"
 
+/* lists deeper than that, and larger ones, are NumPy's and the heap's */
 enum { MOST_DIMS = 4, FEW = 32 };
 
+/* What the first items say of a list. */
 typedef struct {
     int ndim;
     int64_t shape[MOST_DIMS];
@@ -36,6 +38,7 @@ static bool check(PyObject *o, int levels, const int64_t *extent, bool *floats) 
     return true;
 }
 
+/* The shape by the first items, then the check of all; false: something else. */
 static bool shape_of(PyObject *o, nest *shape) {
     shape->ndim = 0;
     shape->floats = false;
@@ -97,6 +100,8 @@ static PyObject *as_tuples(PyObject *o, int levels) {
     return copy;
 }
 
+/* The array of a sequence that nobody changes; NULL without an error: it is something
+ * else, of another dtype than `wish`, or has a number that does not fit. */
 static inline PyObject *read_sequence(PyObject *sequence, asn_dtype wish) {
     nest shape;
     if (!shape_of(sequence, &shape)) return NULL;

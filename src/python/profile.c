@@ -1,7 +1,11 @@
 /* L3 python: the recorder for the package's Python side (asnumpy._profile, debug,
  * monitor): sessions, events as bytes for a structured array, totals, descriptions of
  * programs, and what debug.on_sync asks for.
- */
+ *
+ * The recorder is the core's (graph/profile_events.h). Events go out as they lie in
+ * memory, which NumPy reads as records: making an object of each would take longer than
+ * what they measure. Lists are filled under the library's lock, and become Python objects
+ * without it. */
 #include "python/functions/function.h"
 
 #include "graph/lock.h"
@@ -10,6 +14,8 @@
 
 /* ---- sessions */
 
+/* (every): a session that samples every so many launches; the place of its first event.
+ */
 static PyObject *f_start(PyObject *const *v) {
     int64_t every;
     uint64_t since;
@@ -24,7 +30,8 @@ static PyObject *f_stop(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* Adds pointer: text to names. */
+/* Adds pointer: text to names; -1: an error. An event has only the address of its name,
+ * which lasts. */
 static int add_name(PyObject *names, const char *name) {
     PyObject *key = PyLong_FromVoidPtr((void *)name);
     if (!key) return -1;
@@ -38,7 +45,7 @@ static int add_name(PyObject *names, const char *name) {
     return have < 0 ? -1 : 0;
 }
 
-/* (place of the first, events as bytes, {address of a name: name}) */
+/* (since): (place of the first, events as bytes, {address of a name: name}). */
 static PyObject *f_events(PyObject *const *v) {
     int64_t since;
     uint64_t first;
@@ -106,6 +113,7 @@ static PyObject *f_line(PyObject *const *v) {
 
 /* ---- descriptions */
 
+/* One operation of a program as a dict; a new reference, or NULL. */
 static PyObject *step(const asn_step *s) {
     bool reduces = s->reduce_op != ASN_OP_NONE;
     PyObject *from = PyList_New(s->num_in);
@@ -153,6 +161,7 @@ static PyObject *f_program(PyObject *const *v) {
 
 static _Thread_local bool telling; /* what the callback does itself is not told */
 
+/* The core's hook: before a wait. What the callback raises becomes the call's error. */
 static asn_status tell(const char *why) {
     if (telling || !PyGILState_Check() || PyErr_Occurred()) return ASN_OK;
     asn_look_begin(); /* another thread may set another one */
@@ -172,7 +181,7 @@ static asn_status tell(const char *why) {
     return asn_error_set(ASN_ERR_RUNTIME, "synchronisation: %s", why);
 }
 
-/* None: nobody is told. */
+/* (callback); None: nobody is told. */
 static PyObject *f_on_sync(PyObject *const *v) {
     bool on = v[0] != Py_None;
     asn_lock();

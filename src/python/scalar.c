@@ -10,6 +10,8 @@
 #include "base/half.h"
 #include "python/convert.h"
 
+/* One dtype's case: NumPy's scalar object with these bytes. (The type numbers' objects
+ * have no dtype to be looked up.) */
 #define SCALAR_CASE(DT, Cls, ctype)                                                      \
     case DT: {                                                                           \
         PyObject *o = PyArrayScalar_New(Cls);                                            \
@@ -44,6 +46,7 @@ PyObject *asn_scalar_at(asn_dtype dtype, const void *bytes) {
     return descr ? PyArray_Scalar((void *)bytes, descr, NULL) : NULL;
 }
 
+/* The element of an integer dtype but uint64, as int64. */
 static int64_t read_int(const asn_scalar *s) {
     switch ((asn_dtype)s->dtype) {
     case ASN_I8: return *(const int8_t *)s->bytes;
@@ -101,7 +104,7 @@ static int long_operand(PyObject *obj, asn_scalar *out) {
     return -1;
 }
 
-/* The most frequent NumPy scalars, without a dtype object. */
+/* The most frequent NumPy scalars, without a dtype object; false: another. */
 static bool common_scalar(PyObject *obj, asn_scalar *out) {
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyDoubleArrType_Type) {
@@ -122,7 +125,8 @@ static bool common_scalar(PyObject *obj, asn_scalar *out) {
     return true;
 }
 
-/* A NumPy scalar's bytes, in its own dtype. */
+/* A NumPy scalar's bytes, in its own dtype: 1; 0: the device has no such dtype; -1: an
+ * error. */
 static int numpy_operand(PyObject *obj, asn_scalar *out) {
     if (common_scalar(obj, out)) return 1;
     PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
@@ -169,14 +173,18 @@ int asn_scalar_operand(PyObject *obj, asn_operand *out) {
     return 0;
 }
 
-/* ---- packing */
+/* ---- packing
+ *
+ * obj as an element of dtype; 0, or -1 with NumPy's error. *out is of that dtype. */
 
+/* NumPy's OverflowError; -1. */
 static int out_of_bounds(PyObject *obj, asn_dtype dtype) {
     PyErr_Format(PyExc_OverflowError, "Python integer %S out of bounds for %s", obj,
                  asn_dtype_name(dtype));
     return -1;
 }
 
+/* By int(obj), so a float is cut towards zero; range-checked. */
 static int pack_int(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     PyObject *integer = PyNumber_Long(obj);
     if (!integer) return -1;
@@ -227,7 +235,7 @@ static int pack_complex(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     return 0;
 }
 
-/* A long double, which no array of ours holds: NumPy casts it. */
+/* A long double, which no array of ours holds: NumPy casts it; -1: an error. */
 static int pack_host_number(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     PyObject *descr = asn_descr_object(dtype);
     PyObject *cast = descr ? PyObject_CallMethod(obj, "astype", "O", descr) : NULL;

@@ -69,6 +69,7 @@ static const char *package_folder(Py_ssize_t *length) {
 
 /* ---- places that were met */
 
+/* What was looked up once; it stays. */
 typedef struct {
     PyCodeObject *code; /* owns; NULL: free */
     int at;             /* the instruction (before 3.11 the line) */
@@ -78,6 +79,8 @@ typedef struct {
 static place *places; /* owns; open addressing */
 static size_t num_places, cap_places;
 
+/* The place of (code, at), or the free one where it belongs. There always is a free one.
+ */
 static place *find(place *table, size_t capacity, const PyCodeObject *code, int at) {
     uint64_t h = ((uint64_t)(uintptr_t)code >> 4 ^ (uint64_t)(uint32_t)at << 32) *
                  0x9e3779b97f4a7c15u;
@@ -87,6 +90,7 @@ static place *find(place *table, size_t capacity, const PyCodeObject *code, int 
     return &table[i];
 }
 
+/* Twice as many places; false: memory ran out, and nothing is added. */
 static bool grow(void) {
     size_t capacity = cap_places ? 2 * cap_places : 1024;
     place *grown = asn_calloc(capacity, sizeof *grown);
@@ -103,6 +107,8 @@ static bool grow(void) {
     return true;
 }
 
+/* A site's number for a code object's line; 0: a file of the package, or without names.
+ */
 static asn_site name_place(PyCodeObject *code, int line) {
 #if PY_VERSION_HEX >= 0x030B0000
     PyObject *name = code->co_qualname;
@@ -139,6 +145,7 @@ static __attribute__((noinline)) asn_site add_place(PyCodeObject *code, int at,
     return site;
 }
 
+/* Whether the place is in the table; *site then says what it is. */
 static inline bool is_known(const PyCodeObject *code, int at, asn_site *site) {
     asn_mutex_lock(&mutex);
     const place *p = cap_places ? find(places, cap_places, code, at) : NULL;
@@ -153,6 +160,7 @@ static inline bool is_known(const PyCodeObject *code, int at, asn_site *site) {
 #if READS_FRAMES
 typedef struct _PyInterpreterFrame running;
 
+/* The frame's site by the tables; 0: the package's. */
 static asn_site site_of(running *frame) {
 #if PY_VERSION_HEX >= 0x030D0000
     PyCodeObject *code = _PyFrame_GetCode(frame);
@@ -165,6 +173,7 @@ static asn_site site_of(running *frame) {
                                      : add_place(code, at, PyCode_Addr2Line(code, at));
 }
 
+/* Where the frame is: the instruction's address. */
 static inline const void *instruction_of(const running *frame) {
 #if PY_VERSION_HEX >= 0x030D0000
     return frame->instr_ptr;
@@ -181,12 +190,15 @@ typedef struct {
     asn_site site;
 } instruction;
 
+/* The one entry for an address: a table without chains, where a later one displaces
+ * another. */
 static instruction *met_at(const void *at) {
     enum { INSTRUCTIONS = 512 };
     static instruction met[INSTRUCTIONS];
     return &met[((uintptr_t)at >> 2 ^ (uintptr_t)at >> 11) % INSTRUCTIONS];
 }
 
+/* From the innermost frame out to the first that is not the package's. */
 static __attribute__((noinline)) asn_site walk(running *frame) {
     asn_site site = 0;
     for (; frame && !site; frame = frame->previous) {

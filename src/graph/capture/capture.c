@@ -1,10 +1,16 @@
 /* L2 graph: an open capture (see replay.h): its beginning and end, its steps, what it
  * refuses.
  *
- * Nothing counts as settled while a capture is open (asn_stream_held): every shortcut by
- * which the host computes or reads elements then takes the long way, where a look at
- * values is a synchronisation (runtime/streams/sync.h), which the capture refuses.
- */
+ * No array counts as materialised while a capture is open (asn_stream_held): every
+ * shortcut by which the host computes or reads elements then takes the long way, where a
+ * look at values is a synchronisation (runtime/streams/sync.h), which the capture
+ * refuses.
+ *
+ * A capture is one object (asn_captured) and a few hooks: in the device's interface
+ * (capture_launch.c), in the memory manager (capture_memory.c), and at synchronisations.
+ * They are set at its beginning and taken back at its end, whatever comes between. A
+ * failure is kept, not raised where it happens: what launches goes on, and the end
+ * reports the first one. */
 #include "graph/capture/capture_steps.h"
 
 #include <stdio.h>
@@ -21,6 +27,7 @@
 #include "runtime/streams/sync.h"
 #include "runtime/memory/watch.h"
 
+/* Memory of a replay comes in pieces of this size, which end together. */
 enum { CHUNK_BYTES = 16 << 10 };
 
 struct asn_capture_chunk {
@@ -37,6 +44,8 @@ static struct {
     size_t used, room; /* of the newest chunk */
 } state;
 
+/* The lock's owner is the thread that has the capture; other threads see the flag, too.
+ */
 bool asn_capture_open(void) {
     return asn_capturing && asn_lock_state.owner == asn_lock_self();
 }
@@ -67,11 +76,14 @@ static asn_status refuse_sync(const char *why) {
     return asn_capture_open() ? asn_capture_refuse(why) : ASN_OK;
 }
 
-/* ---- memory of the replay */
+/* ---- memory of the replay
+ *
+ * It only grows while the capture is open, so a pointer into it stays good; nothing of it
+ * is given back before asn_replay_free. */
 
 void *asn_capture_alloc(size_t bytes) {
     asn_replay *r = asn_captured;
-    bytes = (bytes + 15) & ~(size_t)15;
+    bytes = (bytes + 15) & ~(size_t)15; /* aligned as an allocation is */
     if (!r->chunks || state.used + bytes > state.room) {
         size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
         struct asn_capture_chunk *c = asn_malloc(sizeof *c + room);
@@ -108,6 +120,7 @@ bool asn_capture_grow(void **items, int used, int *room, size_t size) {
     return true;
 }
 
+/* (Contract in capture_steps.h.) The pointer is good until the next step is made. */
 asn_replay_step *asn_capture_step(asn_replay_kind kind, int num_places) {
     asn_replay *r = asn_captured;
     void *steps = r->steps;
@@ -125,6 +138,8 @@ asn_replay_step *asn_capture_step(asn_replay_kind kind, int num_places) {
     return s;
 }
 
+/* (Contracts in capture.h.) Names are noted after the launch: the step is the last one.
+ */
 void asn_capture_names(const char *pole, const char *name) {
     asn_replay *r = asn_captured;
     if (!r->num_steps) return;
@@ -134,7 +149,8 @@ void asn_capture_names(const char *pole, const char *name) {
 
 void asn_capture_name(const char *name) {
     asn_replay *r = asn_captured;
-    /* A solver has its name: of its conditions only those of det are told. */
+    /* A solver has its name: of its floating-point exceptions only those of det are told.
+     */
     if (r && r->num_steps && name && r->steps[r->num_steps - 1].kind != ASN_STEP_LINALG)
         asn_capture_names(name, name);
 }
@@ -150,7 +166,10 @@ void asn_capture_checked(void) {
     if (r->num_steps) r->steps[r->num_steps - 1].checked = true;
 }
 
-/* ---- memory filled from the host */
+/* ---- memory filled from the host
+ *
+ * The bytes are kept as they are now: a replay writes the same again, whatever the host's
+ * memory holds then. */
 
 asn_status asn_capture_upload(const asn_array *a, const void *packed, size_t bytes) {
     ASN_TRY(asn_streams_wait_active()); /* the block may have been another array's */
@@ -169,6 +188,7 @@ asn_status asn_capture_upload(const asn_array *a, const void *packed, size_t byt
 
 /* ---- beginning and end */
 
+/* The hooks go, the lock too, and with them the capture's claim on the thread. */
 static void close_up(void) {
     asn_capture_operators_end();
     asn_acl_interpose(ASN_LAYER_CAPTURE, NULL);
@@ -199,6 +219,7 @@ asn_status asn_capture_begin(int num_args, const asn_array *const *args,
     r->num_args = num_args;
     asn_captured = r;
     asn_acl_interpose(ASN_LAYER_CAPTURE, asn_capture_install);
+    /* a stream that is never idle: nothing is computed beside it */
     asn_capturing = asn_stream_held = asn_stream_busy = true;
     asn_sync_set_tap(refuse_sync);
     status = asn_capture_add_args(num_args, args, views);
@@ -216,6 +237,8 @@ void asn_capture_abort(void) {
     asn_replay_free(r);
 }
 
+/* What the end does while the capture is open: the last launches, the results, the lives
+ * of temporaries that outlast the steps, their places in the block. */
 static asn_status finish(asn_replay *r, int num_results,
                          const asn_array *const *results) {
     ASN_TRY(asn_trace_flush());
@@ -241,16 +264,20 @@ asn_status asn_capture_end(int num_results, const asn_array *const *results,
     asn_status status = finish(r, num_results, results);
     if (state.status) status = asn_error_set(state.status, "%s", state.message);
     close_up();
-    bool none = status || asn_capture_happens_once();
+    bool none = status || asn_capture_happens_once(); /* refused, or of no use */
     *out = none ? NULL : r;
     if (none) asn_replay_free(r);
     return status;
 }
 
+/* (Contract in replay.h.) What belongs to a device that was closed since has gone with
+ * it. */
 void asn_replay_free(asn_replay *r) {
     if (!r) return;
     for (int i = 0; i < r->num_steps; i++)
         if (r->generation == asn_device_generation) asn_replay_release_step(&r->steps[i]);
+    /* Backwards: a list ends before its tensors' other uses, as it was made after them.
+     */
     for (int i = r->num_kept - 1; i >= 0; i--) {
         void *handle = r->kept[i].handle;
         if (r->generation != asn_device_generation) break; /* gone with the device */

@@ -1,5 +1,9 @@
 /* L2 graph: what an open capture (replay.h) asks of the engine's other files: one flag,
- * tested where something is launched, dropped, or filled from the host. */
+ * tested where something is launched, dropped, or filled from the host.
+ *
+ * All but asn_capture_open and asn_capturing are for while a capture of the calling
+ * thread is open, which holds the library's lock. What fails is also kept for the
+ * capture's end. */
 #ifndef ASN_GRAPH_CAPTURE_CAPTURE_H
 #define ASN_GRAPH_CAPTURE_CAPTURE_H
 
@@ -19,8 +23,8 @@ asn_status asn_capture_refuse(const char *what) __attribute__((cold));
  * is known under two names. */
 bool asn_capture_may_record(asn_buffer *b);
 
-/* The names a program's floating-point conditions are told under: of division, of the
- * others. */
+/* The names a program's floating-point exceptions are told under: of division, of the
+ * others. Both static. */
 void asn_capture_names(const char *pole, const char *name);
 /* The last step's name. */
 void asn_capture_name(const char *name);

@@ -6,8 +6,7 @@
  * the arrays' memory where the host reaches it, else on copies. What it writes is
  * another's at each replay. Objects that it needs, such as a generator, are held, and
  * entered around a replay: before the library's lock is taken, as whoever else uses them
- * does.
- */
+ * does. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,11 +20,13 @@
 
 /* ---- running a step */
 
+/* Arrays lie 16 bytes apart at least, and aligned so. */
 static size_t padded(int64_t bytes) {
     return ((size_t)bytes + 15) & ~(size_t)15;
 }
 
-/* On a device whose memory the host does not reach. */
+/* On a device whose memory the host does not reach: inputs are copied from it, outputs to
+ * it. */
 static asn_status run_on_copies(const asn_replay_step *s, void *const *device) {
     void *host[ASN_HOST_ARRAYS], *all = NULL;
     size_t total = 0;
@@ -55,7 +56,8 @@ static asn_status run_on_copies(const asn_replay_step *s, void *const *device) {
     return status;
 }
 
-/* What the device has no operator for. */
+/* A fused program that the device has no operator for; its operands' addresses are filled
+ * in. */
 static asn_status run_program(const asn_replay_step *s, char *const *bases) {
     aclnnxOperand *operands = (aclnnxOperand *)s->host.program->operands;
     for (int i = 0; i < s->num_places; i++)
@@ -77,6 +79,7 @@ asn_status asn_capture_host_run(const asn_replay_step *s, char *const *bases) {
 
 /* ---- capturing one */
 
+/* Storage, and no other stream that uses it: the host reads or writes it now. */
 static asn_status make_ready(const asn_array *a, bool written) {
     ASN_TRY(asn_buffer_ensure(a->buffer));
     return asn_streams_wait_for(a->buffer, written);
@@ -106,7 +109,7 @@ asn_status asn_capture_host(const char *name, asn_host_run run, const void *cont
         bytes[i] = asn_layout_nbytes(l);
         s->nbytes += bytes[i];
     }
-    /* The slots' addresses are those of now. */
+    /* The step runs now, too, with the slots' addresses of now. */
     asn_replay_step now = *s;
     asn_place places[ASN_HOST_ARRAYS];
     for (int i = 0; i < num; i++) {
@@ -137,18 +140,21 @@ asn_status asn_capture_hold(const asn_keeper *keeper) {
     return ASN_OK;
 }
 
+/* A capture's end; the keepers' references go. */
 void asn_replay_let_go(asn_replay *r) {
     for (int i = 0; i < r->num_keepers; i++)
         r->keepers[i].release(r->keepers[i].object);
     asn_free(r->keepers);
 }
 
+/* In the opposite order. */
 void asn_replay_leave(const asn_replay *r, int entered) {
     while (entered-- > 0)
         if (r->keepers[entered].leave)
             r->keepers[entered].leave(r->keepers[entered].object);
 }
 
+/* All or none: after a failure those entered are left again. */
 asn_status asn_replay_enter(const asn_replay *r) {
     for (int i = 0; i < r->num_keepers; i++) {
         const asn_keeper *k = &r->keepers[i];
@@ -162,11 +168,13 @@ asn_status asn_replay_enter(const asn_replay *r) {
 
 /* ---- conditions */
 
+/* What a condition is an error of. */
 typedef struct {
     asn_status error;
     char message[];
 } requirement;
 
+/* As asn_host_run: memory[0] is the condition. */
 static asn_status check(const void *context, void *const *memory) {
     const requirement *r = context;
     if (*(const uint8_t *)memory[0]) return ASN_OK;

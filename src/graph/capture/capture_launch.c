@@ -1,6 +1,11 @@
 /* L2 graph: the device's interface while a capture is open (see replay.h): the table of
  * functions (runtime/acl_api.h) has these in the place of the fused operator and its
- * relatives. Each calls what it stands for and, where that went well, writes a step. */
+ * relatives. Each calls what it stands for and, where that went well, writes a step.
+ *
+ * A record_... has its function's parameters (include/aclnn/aclnnx.h), copies what they
+ * point to into the replay's memory, and notes operands as places: addresses are filled
+ * in at each replay. A copy that fails for want of memory makes the capture fail, not the
+ * call. */
 #include "graph/capture/capture_steps.h"
 
 #include <string.h>
@@ -30,6 +35,7 @@ static aclnnxOperand *keep_operands(asn_replay_step *s, const aclnnxOperand *fro
     return to;
 }
 
+/* Elements of the iteration space. */
 static int64_t elements_of(int ndim, const int64_t *shape) {
     int64_t n = 1;
     for (int d = 0; d < ndim; d++)
@@ -37,7 +43,8 @@ static int64_t elements_of(int ndim, const int64_t *shape) {
     return n;
 }
 
-/* A program as the step's: *p is a copy with memory of its own. False: none is left. */
+/* A program as the step's: *p is a copy with memory of its own; also what it moves and
+ * computes, for the profile. False: memory ran out. */
 static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
                          const aclnnxProgram *program) {
     int num = program->numIn + program->numOut;
@@ -59,10 +66,12 @@ static int32_t record_fused(const aclnnxProgram *program, void *stream) {
     if (!s) return code;
     s->watched = program->fpFlags != NULL;
     if (keep_program(s, &s->fused.program, program))
+        /* Shown once to the device, and run by addresses from then on. */
         code = asn_acl.aclnnxPrepare(&s->fused.program, &s->fused.prepared);
     return code;
 }
 
+/* (Contract in capture.h.) The host's run collects no exceptions. */
 void asn_capture_host_program(const aclnnxProgram *program, const char *what) {
     asn_replay_step *s =
         asn_capture_step(ASN_STEP_HOST, program->numIn + program->numOut);
@@ -99,6 +108,7 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
     int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxUpdateAt(
         op, self, ndim, shape, num, indices, index_ndim, index_shape, values, flags,
         stream);
+    /* The call is done, and cannot be replayed. */
     if (num + 2 > ACLNNX_MAX_OPERANDS) {
         (void)asn_capture_refuse("an update has more index arrays than a replay keeps");
         return code;
@@ -109,6 +119,8 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
     if (!all) return code;
     for (int i = 0; i < num; i++)
         keep_operand(s, i, &indices[i], index_ndim, false, &all[i]);
+    /* The values' shape: the indices' common one, then the axes that no index addresses.
+     */
     keep_operand(s, num, values, index_ndim + ndim - num, false, &all[num]);
     keep_operand(s, num + 1, self, ndim, true, &all[num + 1]);
     asn_capture_spread(s);
@@ -145,6 +157,7 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
     return code;
 }
 
+/* (Contracts in capture.h: also called where the host computes in the device's place.) */
 void asn_capture_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
                      const int64_t *in_shape, const aclnnxOperand *out,
                      const int64_t *out_shape, int32_t ndim, int32_t axis) {
@@ -243,6 +256,7 @@ static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
     return code;
 }
 
+/* Functions that the device lacks stay NULL. */
 void asn_capture_install(asn_acl_api *table) {
     if (table->aclnnxFused) table->aclnnxFused = record_fused;
     if (table->aclnnxScan) table->aclnnxScan = record_scan;

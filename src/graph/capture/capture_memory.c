@@ -7,13 +7,16 @@
  * memory manager tells of storage taken and given back (runtime/memory/watch.h), so that
  * at any moment an address lies in at most one live temporary, and its life in steps is
  * known.
- */
+ *
+ * The difficult case is memory that has two names: an argument that the function also
+ * reaches as an array from outside. Nothing may stay recorded then, as the order of reads
+ * and writes could not be told, and a replay would follow only one of the names. */
 #include "graph/capture/capture_steps.h"
 
 #include "graph/trace/trace.h"
 #include "runtime/memory/watch.h"
 
-/* Memory known under two names. */
+/* Memory known under two names, in the open capture. */
 static struct {
     bool overlap; /* there is some: nothing stays recorded */
     bool once;    /* and one name is an argument's: there is nothing to replay */
@@ -29,6 +32,8 @@ bool asn_capture_happens_once(void) {
 
 /* ---- slots */
 
+/* A live slot whose life begins with the next step; NULL with the capture failed.
+ * Pointers to other slots may go stale. */
 static asn_slot *new_slot(asn_slot_kind kind, char *base, int64_t nbytes) {
     asn_replay *r = asn_captured;
     void *slots = r->slots;
@@ -56,6 +61,8 @@ static asn_slot *slot_at(const char *base) {
     return NULL;
 }
 
+/* (Contract in capture_steps.h.) Newest first: of memory that was used again the last
+ * life. */
 asn_place asn_capture_place(const void *address, bool written) {
     const char *at = address;
     asn_place place = {-1, written, 0};
@@ -80,6 +87,7 @@ void asn_capture_spread(const asn_replay_step *s) {
             asn_captured->slots[s->places[i].slot].varies = true;
 }
 
+/* By the storage's address; a buffer of another begin counts as varying. */
 bool asn_capture_varies(const asn_buffer *b) {
     const asn_slot *s = slot_at(b->data);
     return !s || s->varies;
@@ -91,6 +99,7 @@ asn_status asn_capture_look(const asn_array *a, const char *why) {
     return asn_capture_varies(a->buffer) ? asn_capture_refuse(why) : ASN_OK;
 }
 
+/* Its life is the one step that is made next. */
 int asn_capture_workspace(int64_t nbytes) {
     asn_slot *s = nbytes ? new_slot(ASN_SLOT_TEMPORARY, NULL, nbytes) : NULL;
     if (!s) return -1;
@@ -105,6 +114,7 @@ static int64_t extent_of(const asn_buffer *b) {
     return b->nbytes > 0 ? b->nbytes : 1;
 }
 
+/* Storage was taken for a buffer, or passed on to it. */
 static void memory_taken(const asn_buffer *b) {
     if (!asn_capture_open() || !b->data) return;
     asn_slot *s = slot_at(b->data);
@@ -115,6 +125,7 @@ static void memory_taken(const asn_buffer *b) {
     (void)new_slot(ASN_SLOT_TEMPORARY, b->data, extent_of(b));
 }
 
+/* A buffer with storage ended: its life ends with the last step. */
 static void memory_ended(const asn_buffer *b) {
     if (!asn_capture_open() || !b->data) return;
     asn_slot *s = slot_at(b->data);
@@ -125,6 +136,7 @@ static void memory_ended(const asn_buffer *b) {
 
 /* ---- one memory under two names */
 
+/* The release of a double's memory: the argument's buffer, which it kept. */
 static void let_go(void *buffer) {
     asn_buffer_release(buffer);
 }
@@ -143,13 +155,14 @@ static bool is_double(const asn_buffer *b) {
     return b->release == let_go;
 }
 
+/* Whether the slot and the buffer share a byte. */
 static bool same_bytes(const asn_slot *s, const asn_buffer *b) {
     const char *at = b->data;
     return s->base < at + extent_of(b) && at < s->base + s->nbytes;
 }
 
 /* Whether a buffer from outside lies over an argument, or over host memory that another
- * one shows: nothing may be put off then. */
+ * one shows: nothing may be put off then, and what is recorded so far runs. */
 static void look_for_overlaps(const asn_buffer *b) {
     bool before = names.overlap;
     for (int i = 0; i < asn_captured->num_slots; i++) {
@@ -169,7 +182,8 @@ static bool is_constant(const asn_buffer *b) {
     return false;
 }
 
-/* Memory from before: held as a constant. */
+/* Something uses a buffer that is no temporary: memory from before, held as a constant.
+ */
 static void memory_touched(asn_buffer *b) {
     if (!asn_capture_open() || is_double(b) || is_constant(b)) return;
     const asn_slot *known = slot_at(b->data);
@@ -188,7 +202,8 @@ bool asn_capture_may_record(asn_buffer *b) {
 
 /* ---- arguments and results */
 
-/* Arguments that share bytes are of one group: each is given the number of the first. */
+/* Arguments that share bytes are of one group: each is given the number of the first.
+ * (Sharing is not transitive by itself: groups are merged.) */
 static void find_groups(int n, const asn_array *const *args, int *group) {
     for (int i = 0; i < n; i++) {
         group[i] = i;
@@ -225,6 +240,8 @@ static asn_status add_group(int first, int n, const asn_array *const *args,
     return ASN_OK;
 }
 
+/* The array that the program uses in argument i's place; those over one buffer share a
+ * double. */
 static asn_status make_view(int i, const asn_array *const *args, const int *group,
                             asn_array *views) {
     ASN_TRY(asn_layout_copy(&views[i].layout, &args[i]->layout));
@@ -255,6 +272,8 @@ asn_status asn_capture_add_args(int n, const asn_array *const *args, asn_array *
     return status;
 }
 
+/* (Contract in replay.h: the end's results.) A temporary that a result shows becomes the
+ * replay's to make anew. */
 asn_status asn_capture_add_result(asn_replay_result *out, const asn_array *a) {
     ASN_TRY(asn_layout_copy(&out->like, &a->layout));
     asn_captured->num_results++;
@@ -274,6 +293,8 @@ asn_status asn_capture_add_result(asn_replay_result *out, const asn_array *a) {
     return ASN_OK;
 }
 
+/* (Contract in replay.h.) Live temporaries that none of the held arrays lies in, and
+ * references to the doubles beside those of the held arrays. */
 asn_status asn_capture_alive(int num_held, const asn_array *const *held, int *out) {
     *out = 0;
     ASN_TRY(asn_trace_flush());

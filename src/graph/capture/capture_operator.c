@@ -4,7 +4,10 @@
  * the addresses of its tensors (aclSetTensorAddr counts inputs and outputs together, in
  * the order of the operator's parameters). What the executor was planned with, tensors,
  * lists and numbers, lives as long as the replay.
- */
+ *
+ * CANN's handles do not tell what they are of, so each tensor is noted when it is made,
+ * by its address. What does not fit the tables below makes the next operator a refusal,
+ * not a wrong replay. */
 #include "graph/capture/capture_steps.h"
 
 #include <string.h>
@@ -14,6 +17,7 @@
 #include "graph/opcodes.h"
 #include "runtime/device.h"
 
+/* Tensors of one operator; handles that are alive at a time. */
 enum { MOST_TENSORS = 96, MOST_MADE = 256 };
 
 /* A tensor that exists now. */
@@ -25,6 +29,7 @@ typedef struct {
     int member;
 } made;
 
+/* Of the open capture, of which there is one. */
 static struct {
     made tensors[MOST_MADE];
     int num_tensors;
@@ -38,6 +43,7 @@ void asn_capture_operators_end(void) {
     now.full = false;
 }
 
+/* (Contracts in capture.h.) */
 void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written) {
     now.full |= now.num_tensors == MOST_MADE;
     if (now.full) return;
@@ -48,6 +54,7 @@ void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written
                .empty = a->layout.size == 0};
 }
 
+/* NULL: it was not noted. */
 static made *find(const aclTensor *tensor) {
     for (int i = now.num_tensors - 1; i >= 0; i--)
         if (now.tensors[i].tensor == tensor) return &now.tensors[i];
@@ -71,6 +78,8 @@ static const made *find_member(const aclTensorList *list, int member) {
     return NULL;
 }
 
+/* A tensor of the operator that is being called: the next in its parameters' order. list:
+ * that it is member of, or NULL. */
 static void add(const aclTensor *tensor, aclTensorList *list, size_t member) {
     if (!tensor) return; /* an operator's optional one: not counted, as it is not there */
     const made *m = find(tensor);
@@ -87,6 +96,8 @@ void asn_capture_tensor(const aclTensor *tensor) {
     add(tensor, NULL, 0);
 }
 
+/* A list has no function that tells its length: members are counted as they were noted.
+ */
 void asn_capture_tensors(const aclTensorList *list) {
     int num = 0;
     for (const made *m; list && (m = find_member(list, num)); num++)
@@ -98,6 +109,8 @@ static asn_status too_many(void) {
     return asn_capture_refuse("an operator has more tensors than a replay can exchange");
 }
 
+/* (Contract in capture.h.) The second phase has not run yet: a replay runs it the same
+ * way. */
 asn_status asn_capture_operator(const asn_acl_operator *op, uint64_t workspace,
                                 aclOpExecutor *executor, const char *what) {
     int num = now.num_call;
@@ -132,6 +145,8 @@ asn_status asn_capture_operator(const asn_acl_operator *op, uint64_t workspace,
     return ASN_OK;
 }
 
+/* A product of small matrices at a replay costs its launch: aclnnxMatmul, on the calling
+ * thread, spares it where nothing is queued. */
 void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array *c,
                          bool watched) {
     enum { MOST_ELEMENTS = 2048 };
@@ -158,6 +173,7 @@ void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array
     s->op.product = p;
 }
 
+/* (Contract in capture.h.) false: the caller destroys it, and the capture fails. */
 bool asn_capture_keep(asn_handle kind, void *handle) {
     asn_replay *r = asn_captured;
     void *all = r->kept;

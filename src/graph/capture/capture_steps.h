@@ -1,5 +1,5 @@
-/* L2 graph: a capture's parts, for capture.c, capture_launch.c, capture_operator.c and
- * replay.c alone (see replay.h). */
+/* L2 graph: a capture's parts, for the files of this folder alone (see replay.h). The
+ * library's lock is held wherever these are used. */
 #ifndef ASN_GRAPH_CAPTURE_CAPTURE_STEPS_H
 #define ASN_GRAPH_CAPTURE_CAPTURE_STEPS_H
 
@@ -67,11 +67,12 @@ typedef struct {
     int64_t m, k, n;
 } asn_replay_product;
 
+/* One launch. */
 typedef struct {
     asn_replay_kind kind;
-    bool watched;             /* conditions of a program are wanted */
+    bool watched;             /* floating-point exceptions are wanted */
     bool checked;             /* is waited for, so that its complaint is the call's */
-    const char *name, *pole;  /* of conditions; static */
+    const char *name, *pole;  /* of exceptions; static */
     int64_t elements, nbytes; /* of the iteration space; moved */
     int num_places;
     asn_place *places;   /* of the operands, in order */
@@ -148,8 +149,8 @@ struct asn_replay {
     char **bases;                     /* while replaying: of the slots */
 };
 
-/* Runs a program's compiled text; false: it is to be launched, conditions were met that
- * may not be its own. Nothing may be queued. */
+/* Runs a program's compiled text; false: it is to be launched, exceptions were
+ * raised that may not be its own. Nothing may be queued. */
 bool asn_replay_run_native(const asn_replay_step *s, void *const *addresses,
                            uint32_t *sink);
 /* While a step is tried: what a run took. */

@@ -5,7 +5,10 @@
  * The block goes back as soon as everything is launched, since memory is reused in the
  * order of the stream. Replays happen under the library's lock, which is what lets them
  * fill the steps' own descriptors in.
- */
+ *
+ * Why it is fast: nothing is planned, checked or allocated but one block and the results;
+ * a step costs its launch. What the capture has promised (layouts, sharing of memory) is
+ * the caller's to keep. */
 #include "graph/capture/capture_steps.h"
 
 #include <stdio.h>
@@ -38,7 +41,8 @@ static bool meet_in_time(const asn_slot *a, const asn_slot *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest place for slot i beside those before it. */
+/* The lowest place for slot i beside those before it: moved up past each that is in the
+ * way, until none is (first fit). */
 static int64_t lowest_place(const asn_replay *r, int i) {
     const asn_slot *s = &r->slots[i];
     int64_t at = 0, size = padded(s->nbytes);
@@ -55,6 +59,7 @@ static int64_t lowest_place(const asn_replay *r, int i) {
     return at;
 }
 
+/* (Contract in capture_steps.h.) Sets each temporary's place and the block's size. */
 void asn_replay_lay_out(asn_replay *r) {
     for (int i = 0; i < r->num_slots; i++) {
         asn_slot *s = &r->slots[i];
@@ -65,6 +70,7 @@ void asn_replay_lay_out(asn_replay *r) {
     }
 }
 
+/* What a step owns of the device's. */
 void asn_replay_release_step(asn_replay_step *s) {
     if (s->kind == ASN_STEP_OPERATOR && s->op.executor && asn_acl.aclDestroyAclOpExecutor)
         asn_acl.aclDestroyAclOpExecutor(s->op.executor);
@@ -75,21 +81,27 @@ bool asn_replay_valid(const asn_replay *r) {
     return r->generation == asn_device_generation && r->device == asn_pool_device;
 }
 
-/* ---- launching */
+/* ---- launching
+ *
+ * A run_... returns the device's code, 0 for success, or a status where other things can
+ * fail. `sink` collects floating-point exceptions; NULL: nobody asks. */
 
 static inline void *address(char *const *bases, const asn_place *p) {
     return p->slot < 0 ? NULL : bases[p->slot] + p->offset;
 }
 
+/* The operands' addresses; immediates stay. */
 static void fill(const asn_replay_step *s, aclnnxOperand *o, char *const *bases) {
     for (int i = 0; i < s->num_places; i++)
         if (s->places[i].slot >= 0) o[i].data = address(bases, &s->places[i]);
 }
 
+/* Whether the calling thread may compute itself, in order. */
 static bool stream_is_idle(void) {
     return !asn_stream_busy || asn_stream_poll();
 }
 
+/* Long ones let other threads of the binding run meanwhile. */
 static int launch_fused(const asn_replay_step *s, void *const *addresses,
                         uint32_t *sink) {
     void *state = s->elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
@@ -100,6 +112,8 @@ static int launch_fused(const asn_replay_step *s, void *const *addresses,
     return code;
 }
 
+/* The compiled text, unless it declines (an exception that may not be its own): then the
+ * engine runs the program again. */
 static int run_program(const asn_replay_step *s, bool compiled, void *const *addresses,
                        uint32_t *sink) {
     if (compiled && asn_replay_run_native(s, addresses, sink)) return 0;
@@ -117,7 +131,7 @@ static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
     if (!s->native || !stream_is_idle()) return launch_fused(s, addresses, sink);
     if (__builtin_expect(!asn_replay_trying(s), 1))
         return run_program(s, !s->slower, addresses, sink);
-    bool compiled = !(s->trials & 1);
+    bool compiled = !(s->trials & 1); /* they take turns while they are tried */
     uint64_t begin = asn_profile_clock();
     int code = run_program(s, compiled, addresses, sink);
     asn_replay_tried(s, compiled, asn_profile_clock() - begin);
@@ -133,6 +147,7 @@ static int run_product(asn_replay_step *s, char *const *bases, uint32_t *sink) {
                                 p->k, p->n, s->watched ? sink : NULL);
 }
 
+/* Addresses are exchanged in the executor, which was planned with others. */
 static int run_operator(asn_replay_step *s, char *const *bases, uint32_t *sink) {
     if (s->op.product && stream_is_idle()) return run_product(s, bases, sink);
     for (int i = 0; i < s->op.num_tensors; i++) {
@@ -160,8 +175,10 @@ static asn_status run_linalg(asn_replay_step *s, char *const *bases, uint32_t *s
     ASN_TRY(asn_streams_wait_active()); /* solvers work on the calling thread */
     for (int i = 0; i < s->num_places; i++)
         s->call.tensors[i].data = address(bases, &s->places[i]);
+    /* As NumPy has it: of the solvers only det reports floating-point exceptions. */
     uint32_t *flags = s->call.op == ACLNNX_LINALG_DET ? sink : NULL;
     if (!asn_acl.aclnnxLinalg) {
+        /* The device has no solvers: the host's, on the device's memory. */
         int num_inputs = 0;
         for (int i = 0; i < s->num_places; i++)
             num_inputs += !s->places[i].written;
@@ -246,6 +263,7 @@ static asn_status run_step(asn_replay_step *s, char *const *bases, uint32_t *sin
     default: code = run_relative(s, bases, sink);
     }
     if (code) return asn_acl_failed(code, s->name);
+    /* Exceptions are told under the name of the step that raised them. */
     if (__builtin_expect(sink && *sink, 0))
         asn_fp_note(*sink & ACLNNX_FP_DIVIDE && s->pole ? s->pole : s->name);
     return s->checked ? asn_streams_wait_active() : ASN_OK;
@@ -284,6 +302,7 @@ static asn_status settle(const asn_replay *r, const asn_array *const *args) {
     return pending ? asn_trace_flush() : ASN_OK;
 }
 
+/* (Contract in replay.h.) The result may begin anywhere in its argument's group. */
 asn_status asn_replay_view(const asn_replay *r, int result, const asn_array *const *args,
                            asn_array *out) {
     const asn_replay_result *want = &r->results[result];
@@ -315,6 +334,7 @@ static asn_status make_result(asn_replay *r, int result, asn_array *out) {
     return status;
 }
 
+/* *num_made counts, also after a failure. */
 static asn_status make_results(asn_replay *r, const asn_array *const *args,
                                asn_array *results, int *num_made) {
     for (; *num_made < r->num_results; ++*num_made) {
@@ -326,6 +346,7 @@ static asn_status make_results(asn_replay *r, const asn_array *const *args,
     return ASN_OK;
 }
 
+/* Where each slot begins, this time. Arguments' storage may have to be taken first. */
 static asn_status fill_bases(asn_replay *r, const asn_array *const *args, char *arena) {
     for (int i = 0; i < r->num_slots; i++) {
         const asn_slot *s = &r->slots[i];
@@ -352,6 +373,7 @@ static asn_status use_slots(const asn_replay *r, const asn_array *const *args) {
     return ASN_OK;
 }
 
+/* All of it, with the lock held. After a failure no result is left. */
 static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *results) {
     int made = 0;
     asn_block arena = {0};
@@ -361,6 +383,7 @@ static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *re
     if (!status) status = fill_bases(r, args, arena.data);
     if (!status) status = use_slots(r, args);
     if (!status) status = run_steps(r, r->bases);
+    /* Where the device runs behind: waits, if the host shares an argument's memory. */
     if (!status) status = asn_trace_catch_up_on(r->num_args, args);
     if (arena.data) asn_block_give(&arena);
     for (int i = 0; i < r->num_slots; i++)
@@ -394,6 +417,7 @@ int asn_replay_result_arg(const asn_replay *r, int result) {
     return slot >= 0 && r->slots[slot].kind == ASN_SLOT_ARG ? r->slots[slot].arg : -1;
 }
 
+/* An argument that is a constant as well would be read by its old address. */
 bool asn_replay_collides(const asn_replay *r, const asn_array *const *args) {
     for (int i = 0; i < r->num_slots; i++) {
         const asn_slot *s = &r->slots[i];

@@ -68,6 +68,7 @@ int asn_replay_result_arg(const asn_replay *r, int result);
 ASN_CHECK_RESULT asn_status asn_replay_view(const asn_replay *r, int result,
                                             const asn_array *const *args, asn_array *out);
 
+/* Counts for people; bytes of each kind of slot. */
 typedef struct {
     int steps, programs, operators, copies; /* copies: from the host */
     int natives;                            /* programs whose compiled text runs */

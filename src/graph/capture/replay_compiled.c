@@ -8,7 +8,10 @@
  * which somebody above compiles: a library with a table of the functions. A replay calls
  * a step's function when nothing is queued, on the calling thread, and launches the
  * program otherwise.
- */
+ *
+ * Both ways must give the same bits; the text is the device's own. A library is
+ * recognised by a hash of the text it was made from, so that one from a cache cannot be
+ * another capture's. */
 #include "graph/capture/capture_steps.h"
 
 #include <stdio.h>
@@ -19,6 +22,7 @@
 #include "graph/lock.h"
 #include "runtime/device.h"
 
+/* Longer texts are left uncompiled. */
 enum { MOST_TEXT = 1 << 20 };
 
 static const char TABLE[] = "asnumpy_native";
@@ -31,7 +35,8 @@ static uint64_t hash_of(const char *text, size_t length) {
     return hash;
 }
 
-/* A program's text, or the preamble; false: it has none. */
+/* Appends a program's text, or (p NULL) the preamble of all; *put false: it has none, or
+ * the file would become too long. The device tells the length that it needs. */
 static asn_status put_source(asn_text *out, const aclnnxProgram *p, const char *name,
                              bool *put) {
     size_t length = 0, room = 8192;
@@ -52,10 +57,12 @@ static asn_status put_source(asn_text *out, const aclnnxProgram *p, const char *
     return code ? asn_acl_failed(code, "aclnnxSource") : out->status;
 }
 
+/* Programs over no elements have nothing to compile. */
 static bool may_have(const asn_replay_step *s) {
     return s->kind == ASN_STEP_FUSED && s->elements > 0;
 }
 
+/* The table, with the hash of all text before it. */
 static asn_status put_table(asn_text *out, const asn_replay *r, const bool *has) {
     unsigned long long hash = hash_of(out->text, out->used);
     asn_text_put(out,
@@ -71,6 +78,7 @@ static asn_status put_table(asn_text *out, const asn_replay *r, const bool *has)
     return out->status;
 }
 
+/* has[i]: step i has a text; *count: how many. */
 static asn_status put_steps(asn_text *out, const asn_replay *r, bool *has, int *count) {
     bool preamble = false;
     ASN_TRY(put_source(out, NULL, "", &preamble));
@@ -84,6 +92,7 @@ static asn_status put_steps(asn_text *out, const asn_replay *r, bool *has, int *
     return ASN_OK;
 }
 
+/* *out is empty where the device has no texts, or none of these programs. */
 static asn_status make_source(const asn_replay *r, asn_text *out) {
     int count = 0;
     if (!asn_acl.aclnnxSource || !asn_device_host_access() || !asn_replay_valid(r))
@@ -124,6 +133,8 @@ typedef struct {
     } step[];
 } native_table;
 
+/* The text is made once more, to be compared; then each function gets the host's entries,
+ * and declines where it cannot run here. */
 static asn_status attach(asn_replay *r, const native_table *table) {
     static aclnnxHost host; /* the functions keep its address */
     asn_text out = {.status = ASN_OK};
@@ -153,6 +164,7 @@ asn_status asn_replay_attach(asn_replay *r, const void *table) {
     return status;
 }
 
+/* (Contract in capture_steps.h.) The best run counts: others were disturbed. */
 void asn_replay_tried(asn_replay_step *s, bool compiled, uint64_t ns) {
     uint64_t *best = &s->best[compiled];
     if (s->trials < 2 || ns < *best) *best = ns;

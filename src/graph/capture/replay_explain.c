@@ -2,8 +2,9 @@
  *
  *   3 steps: 2 programs, 1 operator; 1 temporary of 8000 bytes
  *   1  program   multiply  5 instructions over (1000,)  argument 0, argument 1 ->
- * temporary
- */
+ *     temporary
+ *
+ * For people; asnumpy.jit shows it. */
 #include "array/broadcast.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@ static int number_of(const asn_replay *r, int slot) {
     return n;
 }
 
+/* "temporary 2[+64 B]"; offsets of arguments count from the array, not the group. */
 static void put_place(asn_text *w, const asn_replay *r, const asn_place *p) {
     static const char *const kinds[] = {"argument", "constant", "temporary", "result"};
     const asn_slot *s = &r->slots[p->slot];
@@ -26,6 +28,7 @@ static void put_place(asn_text *w, const asn_replay *r, const asn_place *p) {
         asn_text_put(w, "[%+lld B]", (long long)(p->offset - s->origin));
 }
 
+/* What a step reads, or writes. */
 static void put_places(asn_text *w, const asn_replay *r, const asn_replay_step *s,
                        bool written) {
     bool any = false;

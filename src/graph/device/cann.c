@@ -1,4 +1,8 @@
-/* L2 graph: CANN's documented dtypes (see cann.h). */
+/* L2 graph: CANN's documented dtypes (see cann.h).
+ *
+ * The table is generated from CANN's documentation and sorted by name. It answers two
+ * questions: what `asnumpy.doctor` and the tests report of an NPU, and whether a
+ * composition can be expected to run there before its first step is tried. */
 #include "graph/device/cann.h"
 
 #include <stdlib.h>
@@ -6,6 +10,7 @@
 
 #include "ops/parts.h"
 
+/* As bsearch wants it. */
 static int compare(const void *name, const void *row) {
     return strcmp(name, ((const asn_cann_operator *)row)->name);
 }
@@ -28,10 +33,13 @@ bool asn_cann_wider(asn_dtype dtype, asn_dtype *wider) {
     }
 }
 
+/* No dtypes documented: any may do. */
 static bool has(uint32_t mask, asn_dtype dtype) {
     return mask == 0 || mask >> dtype & 1;
 }
 
+/* By the operator's first tensor and its result, in the loop's dtypes or the wider ones.
+ */
 static asn_computed_by place(const char *name, asn_dtype takes, asn_dtype gives,
                              asn_dtype wide_takes, asn_dtype wide_gives) {
     const asn_cann_operator *o = asn_cann_find(name);

@@ -1,4 +1,9 @@
-/* L2 graph: what the host computes in the device's place (see fallback.h). */
+/* L2 graph: what the host computes in the device's place (see fallback.h).
+ *
+ * The host's device is the CPU device, loaded beside the other one through a table of its
+ * own (asn_host). Operands are staged: copied to host memory, computed on, and results
+ * copied back. All of it waits for the stream, before and after, so it is correct and
+ * slow; a capture writes such a step down as work of the host's. */
 #include "graph/device/fallback.h"
 
 #include <stdlib.h>
@@ -16,6 +21,7 @@
 
 asn_acl_api asn_host;
 
+/* chosen: the environment was asked; untold: see asn_fallback_take. */
 static struct {
     asn_fallback policy;
     bool chosen, open;
@@ -34,6 +40,7 @@ static asn_fallback policy_now(void) {
     return state.policy;
 }
 
+/* (Contracts in fallback.h.) The library's lock is held, or a binding's. */
 asn_fallback asn_fallback_set(asn_fallback policy) {
     asn_fallback before = policy_now();
     state.policy = policy;
@@ -46,6 +53,7 @@ const char *asn_fallback_take(void) {
     return what;
 }
 
+/* The host's work has no stream of its own to wait for: it is waited for here. */
 asn_status asn_host_status(int code, const char *what) {
     if (!code) code = asn_host.aclrtSynchronizeStream(NULL);
     const char *text = code ? asn_host.aclGetRecentErrMsg() : NULL;
@@ -55,6 +63,7 @@ asn_status asn_host_status(int code, const char *what) {
 asn_status asn_fallback_ready(void) {
     if (state.open) return ASN_OK;
     ASN_TRY(asn_acl_load_host(asn_device_library_path(), &asn_host));
+    /* 100002: CANN's code for "initialised already". */
     int code = asn_host.aclInit(NULL);
     if (code == 0 || code == 100002) code = asn_host.aclrtSetDevice(0);
     if (code) return asn_acl_status(code, asn_host.aclGetRecentErrMsg(), "the host");
@@ -62,7 +71,8 @@ asn_status asn_fallback_ready(void) {
     return ASN_OK;
 }
 
-/* kept: a capture does it again (capture_launch.c). */
+/* What asn_fallback_begin does; kept: a capture does it again (capture_launch.c), so that
+ * waiting is no look at a value. */
 static asn_status begin(const char *what, bool kept) {
     asn_fallback policy = policy_now();
     if (policy == ASN_FALLBACK_ERROR)
@@ -88,8 +98,12 @@ asn_status asn_fallback_begin(const char *what) {
     return begin(what, false);
 }
 
-/* ---- the fused operator and its relatives */
+/* ---- the fused operator and its relatives
+ *
+ * Each stages the operands, calls the host's function, brings results back, and tells an
+ * open capture. */
 
+/* Immediates have no address and are not staged. */
 static asn_status stage_operand(asn_stage *s, const aclnnxOperand *o, int ndim,
                                 const int64_t *shape, bool written) {
     if (!o->data) return ASN_OK;
@@ -97,6 +111,7 @@ static asn_status stage_operand(asn_stage *s, const aclnnxOperand *o, int ndim,
                          o->strides, written);
 }
 
+/* The operand at its copy's address. */
 static aclnnxOperand staged(const asn_stage *s, const aclnnxOperand *o) {
     aclnnxOperand r = *o;
     if (o->data) r.data = asn_stage_host(s, o->data);

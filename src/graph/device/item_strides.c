@@ -17,6 +17,8 @@ bool asn_items_apart(const asn_layout *l) {
     return false;
 }
 
+/* The largest power of two up to `unit` that divides addresses and strides; items are
+ * powers of two long. */
 static int64_t common_divisor(int64_t unit, const asn_array *a) {
     const asn_layout *l = &a->layout;
     int64_t bytes = l->offset | (int64_t)(uintptr_t)a->buffer->data;
@@ -27,6 +29,8 @@ static int64_t common_divisor(int64_t unit, const asn_array *a) {
     return unit;
 }
 
+/* The array as one of integers of `unit` bytes, with an axis more. UNSUPPORTED: it has as
+ * many axes as there may be. */
 static asn_status as_units(const asn_array *a, int64_t unit, asn_array *out) {
     const asn_layout *l = &a->layout;
     asn_dtype dtype = unit == 1   ? ASN_U8

@@ -10,6 +10,7 @@
 
 #include "graph/array.h"
 
+/* Whether a stride is no multiple of the item, of an axis with more than one element. */
 bool asn_items_apart(const asn_layout *l);
 /* from -> to, of one dtype and shape and any strides, by CANN's copy of smaller items. */
 ASN_CHECK_RESULT asn_status asn_items_copy(const asn_array *from, const asn_array *to);

@@ -1,4 +1,13 @@
-/* L2 graph: two-phase operator calls (see operator.h). */
+/* L2 graph: two-phase operator calls (see operator.h).
+ *
+ * A call makes handles (tensors, lists, numbers, integers), plans with them, and drops
+ * them. The device's handles are opaque, but who made them is not told what is in them
+ * again; so each handle may have a note here, which keeps what it was made from. Notes
+ * serve three readers: the host's device, which gets twins of the handles; the streams,
+ * which must know what memory an operator reads and writes; and a device that runs behind
+ * the program. Where none of the three is there, no notes are taken.
+ *
+ * All of this is static: there is one call at a time, under the library's lock. */
 #include "graph/device/operator.h"
 
 #include <string.h>
@@ -30,11 +39,12 @@ typedef struct {
 enum { NOTES = 2 * ASN_MAX_DIMS };
 static note notes[NOTES];
 static int num_notes;
+/* The copies of the call's arrays in host memory, while the host computes. */
 static asn_stage stage;
 static asn_mark host_mark; /* of the operator that the host computes */
 
 /* A free note for the handle, where the host may be called, there are several streams or
- * the device lags; NULL otherwise. */
+ * the device lags; NULL otherwise, or if all are taken. */
 static note *note_new(const void *handle) {
     if (!asn_fallback_possible() && !asn_stream_many && !asn_stream_lags) return NULL;
     for (int i = 0; i < NOTES; i++)
@@ -46,12 +56,14 @@ static note *note_new(const void *handle) {
     return NULL;
 }
 
+/* The handle's note, or NULL. */
 static note *note_of(const void *handle) {
     for (int i = 0; handle && num_notes && i < NOTES; i++)
         if (notes[i].handle == handle) return &notes[i];
     return NULL;
 }
 
+/* Frees the note; without one, nothing. */
 static void note_end(const void *handle) {
     note *n = note_of(handle);
     if (!n) return;
@@ -73,6 +85,8 @@ typedef struct packed {
 
 static packed *all_packed;
 
+/* A tensor over a packed copy of `a`, which is only read. The copy lives until the tensor
+ * (or the list that takes it over) is dropped. */
 static asn_status pack(const asn_array *a, aclTensor **out) {
     const asn_layout *l = &a->layout;
     packed *p = asn_calloc(1, sizeof *p);
@@ -94,7 +108,7 @@ static asn_status pack(const asn_array *a, aclTensor **out) {
     return ASN_OK;
 }
 
-/* Those of a tensor, or of a list's. */
+/* Ends the copies of a tensor, or of a list's tensors. */
 static void unpack(const aclTensor *tensor, const aclTensorList *list) {
     for (packed **at = &all_packed; *at;) {
         packed *p = *at;
@@ -108,6 +122,8 @@ static void unpack(const aclTensor *tensor, const aclTensorList *list) {
     }
 }
 
+/* (Contract in operator.h.) A tensor counts strides in elements; an array's strides are
+ * in bytes, and need not be multiples of an element's. */
 asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor **out) {
     const asn_layout *l = &a->layout;
     int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
@@ -123,6 +139,7 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                              asn_dtype_name(asn_layout_dtype(l)));
     }
     if (ASN_PROFILING) asn_record_operand(l);
+    /* the element size divides them: asn_items_apart has said so */
     for (int d = 0; d < l->ndim; d++)
         strides[d] = l->strides[d] / item;
     *out = asn_acl.aclCreateTensor(l->shape, (uint64_t)l->ndim,
@@ -150,6 +167,8 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
     return ASN_OK;
 }
 
+/* (Contract in operator.h.) After a failure the rest stays NULL, so that
+ * asn_operator_drop may be called at all events. */
 asn_status asn_operator_tensors(int n, const asn_array *const *arrays, uint32_t written,
                                 aclTensor **out) {
     asn_status status = ASN_OK;
@@ -162,6 +181,8 @@ asn_status asn_operator_tensors(int n, const asn_array *const *arrays, uint32_t 
     return status;
 }
 
+/* In a capture the handle goes to the program that is captured, which calls the operator
+ * again and ends the handle later. */
 void asn_operator_drop(int n, aclTensor *const *tensors) {
     for (int i = 0; i < n; i++) {
         note_end(tensors[i]);
@@ -172,6 +193,7 @@ void asn_operator_drop(int n, aclTensor *const *tensors) {
     }
 }
 
+/* The tensors of packed copies become the list's: they end with it. */
 aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
     aclTensorList *list =
         asn_acl.aclCreateTensorList((const aclTensor *const *)tensors, (uint64_t)n);
@@ -192,6 +214,7 @@ aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
     return list;
 }
 
+/* The tensors of a list have no drop of their own, so their notes end here. */
 void asn_operator_drop_list(aclTensorList *list) {
     const note *made = note_of(list);
     for (int i = 0; made && i < made->count; i++)
@@ -202,6 +225,7 @@ void asn_operator_drop_list(aclTensorList *list) {
     if (list) asn_acl.aclDestroyTensorList(list);
 }
 
+/* `value` is of that dtype and is copied. */
 aclScalar *asn_operator_scalar(const void *value, aclDataType dtype) {
     aclScalar *scalar = asn_acl.aclCreateScalar((void *)value, dtype);
     if (!scalar) {
@@ -216,12 +240,14 @@ aclScalar *asn_operator_scalar(const void *value, aclDataType dtype) {
     return scalar;
 }
 
+/* As asn_operator_drop. */
 void asn_operator_drop_scalar(aclScalar *scalar) {
     note_end(scalar);
     if (scalar && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_SCALAR, scalar)) return;
     if (scalar) asn_acl.aclDestroyScalar(scalar);
 }
 
+/* The integers are copied. */
 aclIntArray *asn_operator_ints(int n, const int64_t *values) {
     aclIntArray *ints = asn_acl.aclCreateIntArray(values, (uint64_t)n);
     if (!ints) {
@@ -237,14 +263,18 @@ aclIntArray *asn_operator_ints(int n, const int64_t *values) {
     return ints;
 }
 
+/* As asn_operator_drop. */
 void asn_operator_drop_ints(aclIntArray *ints) {
     note_end(ints);
     if (ints && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_INTS, ints)) return;
     if (ints) asn_acl.aclDestroyIntArray(ints);
 }
 
-/* ---- the host's turn */
+/* ---- the host's turn: begin stages every noted array, the twins are made over the
+ * staged copies, end runs and copies back what was written */
 
+/* (Contract in operator.h.) The operator is looked up on the host's device once per place
+ * of call. */
 asn_status asn_operator_host_begin(asn_acl_operator *op, const char *name,
                                    const char *what) {
     ASN_TRY(asn_fallback_begin(what));
@@ -268,6 +298,7 @@ asn_status asn_operator_host_begin(asn_acl_operator *op, const char *name,
     return status;
 }
 
+/* A tensor over the staged copy, with the original's shape and strides. */
 aclTensor *asn_operator_host_tensor(const aclTensor *tensor) {
     note *n = note_of(tensor);
     if (!n || !n->array) return NULL;
@@ -281,6 +312,7 @@ aclTensor *asn_operator_host_tensor(const aclTensor *tensor) {
                strides, 0, ACL_FORMAT_ND, l->shape, (uint64_t)l->ndim, data);
 }
 
+/* A list of twins of the members, which it owns. */
 aclTensorList *asn_operator_host_list(const aclTensorList *list) {
     note *n = note_of(list);
     const aclTensor *members[ASN_MAX_DIMS];
@@ -290,17 +322,19 @@ aclTensorList *asn_operator_host_list(const aclTensorList *list) {
     return n->twin = asn_host.aclCreateTensorList(members, (uint64_t)n->count);
 }
 
+/* A twin of a number, from the bytes that were noted. */
 aclScalar *asn_operator_host_scalar(const aclScalar *scalar) {
     note *n = note_of(scalar);
     return n ? n->twin = asn_host.aclCreateScalar(n->bytes, n->dtype) : NULL;
 }
 
+/* A twin of integers. */
 aclIntArray *asn_operator_host_ints(const aclIntArray *ints) {
     note *n = note_of(ints);
     return n ? n->twin = asn_host.aclCreateIntArray(n->ints, (uint64_t)n->count) : NULL;
 }
 
-/* A list's tensors go with it. */
+/* Ends the twins. A list's tensors go with it, so those are forgotten first. */
 static void twins_end(void) {
     for (int i = 0; i < NOTES; i++)
         for (int k = 0; notes[i].handle && notes[i].twin && k < notes[i].count; k++) {
@@ -322,6 +356,8 @@ static void twins_end(void) {
     }
 }
 
+/* (Contract in operator.h.) `code` is the first phase's; if that refused, its error is
+ * the outcome. */
 asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
                                  aclOpExecutor *executor, const char *what) {
     if (!code) code = op->run(NULL, 0, executor, NULL);
@@ -334,8 +370,10 @@ asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
     return status;
 }
 
-/* ---- the device's */
+/* ---- the device's turn */
 
+/* (Contract in operator.h.) That it is missing is no error where the host may compute in
+ * its place. */
 asn_status asn_operator_find(asn_acl_operator *op, const char *name) {
     if (op->run) return ASN_OK;
     if (asn_acl_find(name, op)) return ASN_OK;
@@ -345,6 +383,8 @@ asn_status asn_operator_find(asn_acl_operator *op, const char *name) {
                          asn_device_kind(), name);
 }
 
+/* (Contract in operator.h.) Only devices of this library can report them; without the
+ * extension the results are right and the exceptions unknown. */
 void asn_operator_watch(const asn_acl_api *device, aclOpExecutor *executor) {
     uint32_t *sink = asn_fp_sink();
     if (sink && device->aclnnxConditions) (void)device->aclnnxConditions(executor, sink);
@@ -359,6 +399,8 @@ static asn_status use_operands(void) {
     return ASN_OK;
 }
 
+/* Whether the host shares the memory of an operand: it may then look at the result
+ * without asking, so that a lagging device must be waited for. */
 static bool shares_memory(void) {
     bool shared = false;
     for (int i = 0; i < NOTES; i++)
@@ -366,6 +408,8 @@ static bool shares_memory(void) {
     return shared;
 }
 
+/* (Contract in operator.h.) The workspace is given back right after the launch: who takes
+ * the block next is on the same stream, or waits for it. */
 asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};

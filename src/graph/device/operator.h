@@ -1,13 +1,16 @@
 /* L2 graph: calling CANN's two-phase operators on arrays.
  *
- * An operator call ends the trace's current recording for the buffers it touches:
- * asn_operator_tensor flushes what writes (or, for an output, reads) them. ASN_OPERATOR
- * looks the operator up once, plans it, takes workspace from the pool, enqueues it.
+ * An operator's first phase plans with handles of its operands and says how much
+ * workspace it needs; the second enqueues it. ASN_OPERATOR does both: it looks the
+ * operator up once, plans it, takes workspace from the pool, enqueues it.
+ *
+ * A call is not recorded, so it ends the recording for the buffers it touches:
+ * asn_operator_tensor flushes what writes (or, for an output, reads) them.
  *
  * An operator that the device lacks, or refuses for its dtypes, is called on the host's
  * CPU device, with twins of the same tensors (fallback.h): what was made for a call is
- * noted until it is dropped, under the library's lock.
- */
+ * noted until it is dropped, under the library's lock. A capture (graph/capture) keeps
+ * the handles and calls the second phase again at each replay. */
 #ifndef ASN_GRAPH_DEVICE_OPERATOR_H
 #define ASN_GRAPH_DEVICE_OPERATOR_H
 
@@ -43,10 +46,10 @@ ASN_CHECK_RESULT asn_status asn_operator_find(asn_acl_operator *op, const char *
 static inline bool asn_operator_refused(int code) {
     return code == ACLNN_ERR_PARAM_INVALID && asn_fallback_possible();
 }
-/* Between the phases: the run's floating-point conditions are wanted. */
+/* Between the phases: the floating-point exceptions that the run raises are wanted. */
 void asn_operator_watch(const asn_acl_api *device, aclOpExecutor *executor);
-/* Second phase, with workspace. `what` names NumPy's function in errors and conditions.
- */
+/* Second phase, with workspace. `what` names NumPy's function in errors and in warnings
+ * about floating-point exceptions. */
 ASN_CHECK_RESULT asn_status asn_operator_run(const asn_acl_operator *op,
                                              uint64_t workspace, aclOpExecutor *executor,
                                              const char *what);
@@ -65,7 +68,8 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
                                                   aclOpExecutor *executor,
                                                   const char *what);
 
-/* An argument as the host takes it: a handle's twin, anything else itself. */
+/* An argument as the host takes it: a handle's twin, anything else itself. (The compound
+ * literal makes _Generic's branches valid for every type; only one is evaluated.) */
 #define ASN_AS(T, x) (*(T *)(void *)&(__typeof__(x)){x})
 #define ASN_HOST(x)                                                                      \
     _Generic((x),                                                                        \
@@ -104,8 +108,9 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
     (__VA_ARGS__)
 
 /* Calls aclnn<Name> with the given first-phase arguments (two to seven); `status`
- * receives the outcome. ASN_OPERATOR_WATCH also reports the floating-point conditions
- * that it meets, where the device can tell and `watched`. */
+ * receives the outcome. It does nothing where `status` is an error already, so that
+ * callers make their handles without looking at each. ASN_OPERATOR_WATCH also reports the
+ * floating-point exceptions that it raises, where the device can tell and `watched`. */
 #define ASN_OPERATOR(status, Name, what, ...)                                            \
     ASN_OPERATOR_WATCH(status, Name, what, false, __VA_ARGS__)
 #define ASN_OPERATOR_WATCH(status, Name, what, watched, ...)                             \

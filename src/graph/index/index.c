@@ -4,7 +4,11 @@
  * leading axes the arrays address; the result's axes are then moved to where NumPy puts
  * them, and lie in memory as NumPy's do. A mask over all axes is MaskedSelect, and the
  * places of what is true are NonzeroV2: both ask the device for their number first.
- */
+ *
+ * Small gathers on the host's side of memory are done at once (graph/small/direct.h);
+ * what is here is the general path, which must give the same. NumPy's order in memory of
+ * a gathered result is part of the contract: programs look at strides and flags, and
+ * ravel('K') of the result depends on it. */
 #include "graph/index/index.h"
 
 #include <stdlib.h>
@@ -21,8 +25,9 @@
 #include "graph/ufunc/operands.h"
 #include "graph/ufunc/truth.h"
 
-/* One int or slice on an array of few dimensions, in range: what loops are made of. False
- * leaves everything to the plan. */
+/* One int or slice on an array of few dimensions, in range: what loops are made of. *out
+ * is made by hand, the layout where short ones lie. False leaves everything to the plan,
+ * errors too. */
 static bool quick_view(asn_array *out, const asn_array *a, const asn_index_item *item) {
     const asn_layout *l = &a->layout;
     if (l->ndim < 1 || l->ndim > ASN_INLINE_DIMS) return false;
@@ -39,6 +44,7 @@ static bool quick_view(asn_array *out, const asn_array *a, const asn_index_item 
         if (start < 0) start = 0;
         if (stop > extent) stop = extent;
         step = item->step;
+        /* empty slices: their stride and flags are the general rule's */
         if (start >= stop) return false;
         count = step == 1 ? stop - start : (stop - start - 1) / step + 1;
     } else {
@@ -56,6 +62,8 @@ static bool quick_view(asn_array *out, const asn_array *a, const asn_index_item 
         v->strides[0] = l->strides[0] * step;
         if (step != 1 && count > 1)
             v->flags &= (uint8_t)~(ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS);
+        /* One element: its flags stay true of a contiguous array, otherwise they are
+         * worked out below. */
         if (count > 1 || (l->flags & ASN_C_CONTIGUOUS)) {
             out->buffer = asn_buffer_retain(a->buffer);
             return true;
@@ -79,6 +87,7 @@ asn_status asn_index_view(asn_array *out, const asn_array *a, int n,
     if (n == 1 && quick_view(out, a, items)) return ASN_OK;
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));
+    /* The view is the plan's base, which is taken out of the plan before that ends. */
     asn_array_move(out, &p.base);
     p.base.layout.shape = p.base.layout.dims;
     asn_index_plan_fini(&p);
@@ -87,6 +96,8 @@ asn_status asn_index_view(asn_array *out, const asn_array *a, int n,
 
 /* ---- gather */
 
+/* *a becomes the view of itself with its axes permuted; after a failure it is as it was.
+ */
 static asn_status transpose(asn_array *a, const int *perm) {
     asn_layout view;
     asn_array moved;
@@ -97,6 +108,7 @@ static asn_status transpose(asn_array *a, const int *perm) {
     return ASN_OK;
 }
 
+/* The arrays' axes from the front to where NumPy puts them. */
 static asn_status transpose_result(const asn_index_plan *p, asn_array *a) {
     int perm[2 * ASN_MAX_DIMS];
     if (p->insert_at == 0 || p->ndim == 0) return ASN_OK;
@@ -105,8 +117,8 @@ static asn_status transpose_result(const asn_index_plan *p, asn_array *a) {
 }
 
 /* The axes of (arrays' shape, rest) as NumPy's result has them in memory, outermost
- * first: the rest by the strides of what is indexed, else the arrays' by theirs. False:
- * as they are. */
+ * first: the rest by the strides of what is indexed, else the arrays' by theirs. perm:
+ * position i in memory is axis perm[i]. False: as they are. */
 static bool result_order(const asn_index_plan *p, int *perm) {
     const int n = p->ndim, rest = p->base.layout.ndim - p->num_arrays;
     for (int d = 0; d < n + rest; d++)
@@ -114,6 +126,8 @@ static bool result_order(const asn_index_plan *p, int *perm) {
     if (rest < 2 && (rest || n < 2)) return false;
     if (rest) {
         const int64_t *strides = p->base.layout.strides + p->num_arrays - n;
+        /* Insertion sort by descending size of strides, stable, as NumPy's iterator
+         * orders axes. */
         for (int d = n + 1; d < n + rest; d++)
             for (int k = d; k > n; k--) {
                 int outer = perm[k - 1], inner = perm[k];
@@ -121,6 +135,8 @@ static bool result_order(const asn_index_plan *p, int *perm) {
                 perm[k - 1] = inner, perm[k] = outer;
             }
     } else {
+        /* NumPy looks at the arrays as operands of one iterator; here the first three
+         * decide. */
         enum { LOOKED_AT = 3 };
         int64_t strides[LOOKED_AT][ASN_MAX_DIMS];
         int inner[ASN_MAX_DIMS], num = 0;
@@ -142,7 +158,9 @@ static bool result_order(const asn_index_plan *p, int *perm) {
     return false;
 }
 
-/* The plan whose result lies in memory as `perm` says. */
+/* The plan whose result lies in memory as `perm` says: the shape and the arrays permuted,
+ * and the base's other axes. The arrays' axes keep among themselves, and so do the rest.
+ */
 static asn_status reorder(asn_index_plan *p, const int *perm) {
     int64_t shape[ASN_MAX_DIMS] = {0};
     int of_base[2 * ASN_MAX_DIMS];
@@ -158,6 +176,8 @@ static asn_status reorder(asn_index_plan *p, const int *perm) {
     return transpose(&p->base, of_base);
 }
 
+/* *out: (arrays' shape, rest), row-major, by the device. An index out of bounds is an
+ * IndexError, also where there is nothing to gather: then the host looks. */
 static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
     int64_t shape[2 * ASN_MAX_DIMS];
     int ndim = asn_index_plan_shape(p, shape);
@@ -169,6 +189,7 @@ static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
         const asn_array *all[2] = {&p->base, out};
         status = asn_operator_tensors(2, all, 1 << 1, t);
         if (!status) status = asn_index_plan_tensors(p, &list);
+        /* From here on a failure may be the device's complaint about an index. */
         bool made = !status;
         ASN_OPERATOR(status, Index, "index", t[0], list, t[1]);
         if (made) status = asn_index_plan_failure(p, status);
@@ -181,7 +202,8 @@ static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
     return status;
 }
 
-/* in_order: the result lies row-major as far as its axes go, as take's does. */
+/* *out as NumPy has it. in_order: the result lies row-major as far as its axes go, as
+ * take's does. */
 static asn_status gather(asn_array *out, asn_index_plan *p, bool in_order) {
     int perm[2 * ASN_MAX_DIMS], back[2 * ASN_MAX_DIMS];
     bool moved = !in_order && result_order(p, perm);
@@ -196,7 +218,8 @@ static asn_status gather(asn_array *out, asn_index_plan *p, bool in_order) {
     return status;
 }
 
-/* a[mask] with one mask over all axes: no index arrays needed. */
+/* a[mask] with one mask over all axes: no index arrays needed. How many are true is asked
+ * first, which waits. */
 static asn_status select_masked(asn_array *out, const asn_array *a,
                                 const asn_array *mask) {
     int64_t n;
@@ -212,6 +235,7 @@ static asn_status select_masked(asn_array *out, const asn_array *a,
     return status;
 }
 
+/* By the plan; the lock is held. A plan without arrays is a view. */
 static asn_status get_locked(asn_array *out, const asn_array *a, int n,
                              const asn_index_item *items, bool in_order) {
     if (asn_index_is_full_mask(a, n, items)) return select_masked(out, a, items[0].array);
@@ -228,6 +252,7 @@ static asn_status get_locked(asn_array *out, const asn_array *a, int n,
     return status;
 }
 
+/* The result shows non-canonical bool where a does. */
 static asn_status get(asn_array *out, const asn_array *a, int n,
                       const asn_index_item *items, bool in_order) {
     if (n == 1 && asn_index_holds_array(items) && asn_direct_index(out, a, items->array))
@@ -246,7 +271,9 @@ asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
 
 /* ---- nonzero */
 
-/* Of a row-major mask; rows of one table, whose length the device is asked for first. */
+/* Positions of what is true in a row-major mask: rows of one table, whose length the
+ * device is asked for first. out[d] is a view of row d. After a failure some of out may
+ * be made. */
 static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
     int ndim = truth->layout.ndim;
     int64_t shape[2] = {ndim, 0};
@@ -288,7 +315,8 @@ asn_status asn_nonzero(asn_array *out, const asn_array *a) {
 
 /* ---- take */
 
-/* Indices outside the axis brought inside: by remainder, or by clipping to its ends. */
+/* Indices outside the axis brought inside: by remainder (mode 1), or by clipping to its
+ * ends (mode 2). *out is int64. */
 static asn_status tame_indices(asn_array *out, const asn_array *indices, int64_t extent,
                                int mode) {
     asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
@@ -303,6 +331,7 @@ static asn_status tame_indices(asn_array *out, const asn_array *indices, int64_t
     return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, &plain);
 }
 
+/* The axes before `axis` are taken whole, so the index arrays' shape takes its place. */
 asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices,
                     int axis, int mode) {
     asn_index_item items[ASN_MAX_DIMS];

@@ -6,7 +6,10 @@
  * broadcast together, and the broadcast shape takes the place of the first array's axis
  * if the arrays stand side by side, else it goes to the front. A mask is its nonzero
  * indices; a 0-d mask adds one axis of extent 1 or 0.
- */
+ *
+ * One walk over the items builds the axes of a view in their order; which of them arrays
+ * address is noted, and those are brought to the front at the end, as CANN's operators
+ * want them. */
 #include "graph/index/index_plan.h"
 
 #include <string.h>
@@ -18,18 +21,19 @@
 #include "graph/streams.h"
 #include "runtime/streams/sync.h"
 
-/* One axis of the view being built. */
+/* One axis of the view being built; stride in bytes. */
 typedef struct {
     int64_t shape, stride;
     int array; /* index of the array that addresses it, or -1 */
 } axis;
 
+/* Where the walk is. */
 typedef struct {
     axis axes[2 * ASN_MAX_DIMS];
     int num_axes;
-    int64_t offset;
-    int next; /* next axis of the indexed array */
-    int first_array_axis, runs;
+    int64_t offset; /* bytes, of the first element relative to the indexed array's */
+    int next;       /* next axis of the indexed array */
+    int first_array_axis, runs; /* -1: none yet; how many runs of neighbouring arrays */
     bool in_run;
 } walk;
 
@@ -39,6 +43,7 @@ static asn_status out_of_bounds(int64_t index, int axis_number, int64_t extent) 
                          (long long)index, axis_number, (long long)extent);
 }
 
+/* How many axes of the indexed array an item uses up. */
 static int consumes(const asn_index_item *item) {
     switch (item->kind) {
     case ASN_INDEX_INT:
@@ -59,7 +64,8 @@ bool asn_index_is_basic(int n, const asn_index_item *items) {
     return true;
 }
 
-/* Clips as PySlice_AdjustIndices does. */
+/* How many elements a slice takes of an axis, and the first one. Clips as
+ * PySlice_AdjustIndices does (CPython's); step is not 0. */
 static int64_t slice_length(const asn_index_item *item, int64_t extent, int64_t *start) {
     int64_t first = item->start, stop = item->stop, step = item->step;
     if (first < 0) {
@@ -79,6 +85,7 @@ static int64_t slice_length(const asn_index_item *item, int64_t extent, int64_t 
     return first < stop ? (stop - first - 1) / step + 1 : 0;
 }
 
+/* One more axis of the view. `array`: the index of the array that addresses it, or -1. */
 static void push(walk *w, int64_t shape, int64_t stride, int array) {
     if (array >= 0) {
         if (!w->in_run) w->runs++;
@@ -88,6 +95,7 @@ static void push(walk *w, int64_t shape, int64_t stride, int array) {
     w->axes[w->num_axes++] = (axis){shape, stride, array};
 }
 
+/* An integer without arrays beside it: the axis goes, the offset moves. */
 static asn_status take_int(walk *w, const asn_layout *l, int64_t index) {
     int64_t extent = l->shape[w->next];
     if (index < -extent || index >= extent) return out_of_bounds(index, w->next, extent);
@@ -96,6 +104,7 @@ static asn_status take_int(walk *w, const asn_layout *l, int64_t index) {
     return ASN_OK;
 }
 
+/* n > 0: the start of an empty slice may lie outside. */
 static void take_slice(walk *w, const asn_layout *l, const asn_index_item *item) {
     int64_t start, n = slice_length(item, l->shape[w->next], &start);
     int64_t stride = l->strides[w->next];
@@ -104,6 +113,8 @@ static void take_slice(walk *w, const asn_layout *l, const asn_index_item *item)
     w->next++;
 }
 
+/* An index array on the next axis, as int64; other dtypes are cast. Its values are
+ * checked by the device. */
 static asn_status add_array(asn_index_plan *p, walk *w, const asn_layout *l,
                             const asn_array *index) {
     asn_array *kept = &p->arrays[p->num_arrays];
@@ -117,6 +128,7 @@ static asn_status add_array(asn_index_plan *p, walk *w, const asn_layout *l,
     return ASN_OK;
 }
 
+/* An integer beside arrays is one of no dimensions, checked at once. */
 static asn_status add_int_as_array(asn_index_plan *p, walk *w, const asn_layout *l,
                                    int64_t index) {
     int64_t extent = l->shape[w->next];
@@ -129,7 +141,8 @@ static asn_status add_int_as_array(asn_index_plan *p, walk *w, const asn_layout 
     return ASN_OK;
 }
 
-/* A 0-d mask: a new axis of extent 1, indexed by [0] or by nothing. */
+/* A 0-d mask: a new axis of extent 1, indexed by [0] or by nothing. Waits for its value.
+ */
 static asn_status add_scalar_mask(asn_index_plan *p, walk *w, const asn_array *mask) {
     asn_scalar truth;
     int64_t zero = 0;
@@ -142,6 +155,8 @@ static asn_status add_scalar_mask(asn_index_plan *p, walk *w, const asn_array *m
     return ASN_OK;
 }
 
+/* A mask is replaced by its nonzero positions, which waits for them; each of its axes
+ * must be as long as the array's. */
 static asn_status add_mask(asn_index_plan *p, walk *w, const asn_layout *l,
                            const asn_array *mask) {
     int dims = mask->layout.ndim;
@@ -166,6 +181,7 @@ static asn_status add_mask(asn_index_plan *p, walk *w, const asn_layout *l,
     return ASN_OK;
 }
 
+/* One item; left_out: how many axes an ellipsis stands for. */
 static asn_status take_item(asn_index_plan *p, walk *w, const asn_layout *l,
                             const asn_index_item *item, bool advanced, int left_out) {
     static const asn_index_item all = {
@@ -188,6 +204,7 @@ static asn_status take_item(asn_index_plan *p, walk *w, const asn_layout *l,
     }
 }
 
+/* The arrays in the shape that they broadcast to, which becomes the plan's. */
 static asn_status broadcast_arrays(asn_index_plan *p) {
     const asn_layout *layouts[ASN_MAX_DIMS];
     char text[512] = "";
@@ -208,6 +225,7 @@ static asn_status broadcast_arrays(asn_index_plan *p) {
             "with shapes %s",
             text);
     }
+    /* NumPy refuses a result whose size overflows, even if an extent is 0. */
     int64_t size = 1;
     for (int d = 0; d < p->ndim; d++)
         if (__builtin_mul_overflow(size, p->shape[d] ? p->shape[d] : 1, &size) ||
@@ -224,7 +242,7 @@ static asn_status broadcast_arrays(asn_index_plan *p) {
     return ASN_OK;
 }
 
-/* The view with array axes in front. */
+/* The view with array axes in front, in the order of their arrays, then the others. */
 static asn_status make_base(asn_index_plan *p, const walk *w, const asn_array *a) {
     asn_layout l;
     ASN_TRY(asn_layout_alloc(&l, w->num_axes));
@@ -240,10 +258,13 @@ static asn_status make_base(asn_index_plan *p, const walk *w, const asn_array *a
     l.flags = a->layout.flags & ASN_INHERITED;
     asn_layout_update(&l);
     asn_array_view(&p->base, a, &l);
+    /* Arrays side by side: their axes belong where the first stood; else in front. */
     p->insert_at = w->runs == 1 ? w->first_array_axis : 0;
     return ASN_OK;
 }
 
+/* *consumed: axes that the items name. IndexError: more than there are, or two ellipses.
+ */
 static asn_status count_items(const asn_array *a, int n, const asn_index_item *items,
                               int *consumed, bool *ellipsis) {
     *consumed = 0;
@@ -283,6 +304,7 @@ asn_status asn_index_plan_make(asn_index_plan *p, const asn_array *a, int n,
     int left_out = a->layout.ndim - consumed;
     asn_status status = ASN_OK;
     for (int i = 0; i < n && !status; i++) {
+        /* In terms of the result: NumPy's limit, and its message. */
         if (w.num_axes > ASN_MAX_DIMS)
             status = asn_error_set(ASN_ERR_INDEX,
                                    "number of dimensions must be within [0, %d], "
@@ -290,6 +312,7 @@ asn_status asn_index_plan_make(asn_index_plan *p, const asn_array *a, int n,
                                    ASN_MAX_DIMS, w.num_axes);
         if (!status) status = take_item(p, &w, &a->layout, &items[i], advanced, left_out);
     }
+    /* What the items leave over is taken whole. */
     if (!status && !ellipsis)
         status = take_item(p, &w, &a->layout, &rest, advanced, left_out);
     if (!status && p->num_arrays) status = broadcast_arrays(p);
@@ -305,6 +328,8 @@ void asn_index_plan_fini(asn_index_plan *p) {
     asn_array_fini(&p->base);
 }
 
+/* (Contract in index_plan.h.) The indices are read on the host, in NumPy's order: array
+ * by array. */
 asn_status asn_index_plan_check(const asn_index_plan *p) {
     for (int i = 0; i < p->num_arrays; i++) {
         int64_t n = p->arrays[i].layout.size, extent = p->base.layout.shape[i];
@@ -345,6 +370,8 @@ int asn_index_plan_shape(const asn_index_plan *p, int64_t *shape) {
     return n;
 }
 
+/* (Contract in index_plan.h.) The device reports bad indices when it has run, so it is
+ * waited for, except where a capture does it at its end. */
 asn_status asn_index_plan_failure(const asn_index_plan *p, asn_status status) {
     char message[512];
     static const char why[] = "indices are checked";
@@ -353,15 +380,18 @@ asn_status asn_index_plan_failure(const asn_index_plan *p, asn_status status) {
         asn_capture_checked(); /* replays check, too */
     else if (!status && asn_stream_busy)
         ASN_TRY(asn_sync_begin(why, &mark));
+    /* A status from before the launch is known already; the wait finds the device's. */
     if (!status) status = asn_streams_wait_active();
     asn_sync_end(why, mark);
     if (!status || status == ASN_ERR_MEMORY) return status;
     strncpy(message, asn_error_message(), sizeof message - 1);
     message[sizeof message - 1] = '\0';
+    /* The message is put aside, as the check may set its own. */
     ASN_TRY(asn_index_plan_check(p));
     return asn_error_set(status, "%s", message);
 }
 
+/* The arrays' axes (0 to p->ndim of the whole) go to insert_at, the rest around them. */
 void asn_index_plan_placement(const asn_index_plan *p, int ndim, int *perm) {
     int at = 0;
     for (int d = 0; d < p->insert_at; d++)
@@ -375,6 +405,7 @@ void asn_index_plan_placement(const asn_index_plan *p, int ndim, int *perm) {
 asn_status asn_index_count_true(const asn_array *mask, int64_t *n) {
     asn_array total;
     asn_scalar count = {0};
+    /* `now`: the number is looked at next, so the sum need not be recorded. */
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE, .now = true};
     ASN_TRY(asn_ufunc_reduce(ASN_OP_ADD, mask, NULL, &total, &all));
     asn_status status = asn_array_get_item(&total, 0, &count);

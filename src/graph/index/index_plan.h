@@ -19,6 +19,8 @@ typedef struct {
     int insert_at; /* axis of the result where that shape belongs; 0: in front */
 } asn_index_plan;
 
+/* *p for a[items]; whoever makes it ends it. IndexError, as NumPy's. Waits for masks'
+ * values, for those of other arrays not. The lock is held where there are arrays. */
 ASN_CHECK_RESULT asn_status asn_index_plan_make(asn_index_plan *p, const asn_array *a,
                                                 int n, const asn_index_item *items);
 void asn_index_plan_fini(asn_index_plan *p);

@@ -6,7 +6,9 @@
  * would have and turned to the base's axes. One value under a mask is an elementwise
  * selection and stays in the trace; one for each true element is MaskedScatter. `at` is
  * the engine's own operator where it has the operation, else one element after another.
- */
+ *
+ * CANN's operators write tensors, whose elements lie whole strides apart: an array whose
+ * strides are no multiples of its elements is written by way of a copy. */
 #include <string.h>
 
 #include "aclnnop/aclnn_index_put_impl.h"
@@ -25,7 +27,8 @@
 #include "graph/streams.h"
 #include "graph/ufunc/truth.h"
 
-/* Values of a dtype, apart from a's memory: themselves, if they are that. */
+/* Values of a dtype, apart from a's memory: themselves, if they are that, else a copy in
+ * `order` ('K': any). */
 static asn_status values_for(asn_array *out, const asn_array *values, const asn_array *a,
                              asn_dtype dtype, char order) {
     bool as_is = asn_layout_dtype(&values->layout) == dtype &&
@@ -35,12 +38,15 @@ static asn_status values_for(asn_array *out, const asn_array *values, const asn_
 }
 
 /* The value broadcast to the result's shape, as a view whose axes are (arrays' shape,
- * rest), of the target's dtype. */
+ * rest), of the target's dtype. ValueError: it does not broadcast. Leading axes of extent
+ * 1 past the result's are dropped, as NumPy drops them. */
 static asn_status spread_value(const asn_index_plan *p, const asn_operand *value,
                                asn_dtype dtype, asn_array *out) {
     int64_t gathered[2 * ASN_MAX_DIMS], shape[2 * ASN_MAX_DIMS];
     int ndim = asn_index_plan_shape(p, gathered), perm[2 * ASN_MAX_DIMS],
         back[2 * ASN_MAX_DIMS];
+    /* reading's axis i is axis perm[i] of (arrays' shape, rest); `back` is the inverse.
+     */
     asn_index_plan_placement(p, ndim, perm);
     for (int i = 0; i < ndim; i++) {
         shape[i] = gathered[perm[i]];
@@ -79,6 +85,7 @@ static asn_status spread_value(const asn_index_plan *p, const asn_operand *value
     return status;
 }
 
+/* By the device; indices are checked, also where there is nothing to write. */
 static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
     asn_array values;
     ASN_TRY(spread_value(p, value, asn_layout_dtype(&p->base.layout), &values));
@@ -102,7 +109,8 @@ static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
     return status;
 }
 
-/* a[mask] = values, one for each true element in row-major order. */
+/* a[mask] = values, one for each true element in row-major order; ValueError for another
+ * number. Values of any dtype that casts. */
 static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
                                  const asn_array *values) {
     int64_t n;
@@ -129,7 +137,7 @@ static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
 static asn_status set_locked(const asn_array *a, int n, const asn_index_item *items,
                              const asn_operand *value);
 
-/* What no operator can write: by way of a copy. */
+/* What no operator can write: by way of a copy, which is assigned back whole. */
 static asn_status set_in_copy(const asn_array *a, int n, const asn_index_item *items,
                               const asn_operand *value) {
     asn_array copy;
@@ -141,13 +149,17 @@ static asn_status set_in_copy(const asn_array *a, int n, const asn_index_item *i
     return status;
 }
 
+/* The lock is held. */
 static asn_status set_locked(const asn_array *a, int n, const asn_index_item *items,
                              const asn_operand *value) {
     if (!(a->layout.flags & ASN_WRITEABLE))
         return asn_error_set(ASN_ERR_VALUE, "assignment destination is read-only");
     bool single = !value->array || value->array->layout.ndim == 0;
     if (asn_index_is_full_mask(a, n, items) && single)
+        /* One value: where(mask, value, a), in place and recorded. */
         return asn_assign(a, value, ASN_CASTING_UNSAFE, items[0].array);
+    /* One for each true element; a single element of one axis broadcasts instead, by the
+     * plan. */
     if (asn_index_is_full_mask(a, n, items) && value->array->layout.ndim == 1 &&
         value->array->layout.size != 1 &&
         !asn_buffers_alias(items[0].array->buffer, a->buffer) &&
@@ -168,6 +180,7 @@ asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
     if (n == 1 && asn_index_holds_array(items) &&
         asn_direct_index_set(a, items->array, value))
         return ASN_OK;
+    /* A non-canonical bool value is replaced by its canonical one. */
     if (value->array)
         ASN_TRUTH_OF(value->array,
                      asn_index_set(a, n, items, &(asn_operand){.array = &clean}))
@@ -179,7 +192,9 @@ asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
 
 /* ---- at */
 
-/* One indexed element after the other, through views: any operation on any device. */
+/* One indexed element after the other, through views: any operation on any device. Each
+ * index is read on the host, so it is slow, and only for what the device has no operator
+ * for. values NULL: a unary operation. */
 static asn_status at_by_elements(asn_op op, const asn_index_plan *p,
                                  const asn_array *values) {
     int64_t n = 1, index[ASN_MAX_DIMS] = {0};
@@ -211,12 +226,15 @@ static asn_status at_by_elements(asn_op op, const asn_index_plan *p,
         }
         asn_array_fini(&target);
         ASN_TRY(status);
+        /* The next place of the arrays' shape, in row-major order. */
         for (int d = p->ndim - 1; d >= 0 && ++index[d] == p->shape[d]; d--)
             index[d] = 0;
     }
     return ASN_OK;
 }
 
+/* By the device's operator, which knows repeated indices: each counts. It is launched at
+ * once, not recorded. */
 static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *values) {
     const int num = p->num_arrays;
     const asn_array *all[ASN_MAX_DIMS + 2];
@@ -236,12 +254,15 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
                                           : ASN_OK);
 }
 
-/* Whether the device computes in `loop` where the elements have another dtype. */
+/* Whether the device computes in `loop` where the elements have another dtype: it casts
+ * each one there and back. */
 static bool computes_apart(asn_op op, asn_dtype loop) {
     return !asn_is_half(loop) && asn_op_operand(op, 0, loop) == loop &&
            asn_op_operand(op, 1, loop) == loop;
 }
 
+/* (Contract in index.h.) NumPy resolves the loop for a's dtype and the value's, by its
+ * weak rule for numbers. */
 asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_item *items,
                         const asn_operand *value) {
     if (!(a->layout.flags & ASN_WRITEABLE))

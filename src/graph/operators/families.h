@@ -1,7 +1,10 @@
 /* L2 graph: the operations that are no rows of the elementwise table: joining, sorting,
- * searching, products, creation. Each makes *result (uninitialised before) and raises
- * NumPy's errors. They end the trace's current fusion: what they read is flushed first.
- */
+ * searching, products, creation.
+ *
+ * Each makes *result (uninitialised before) and raises NumPy's errors. They are not
+ * fused: what is recorded for the arrays that they read is flushed first, and their own
+ * operator is enqueued at once. Axes are in range and not negative, unless something else
+ * is said. */
 #ifndef ASN_GRAPH_OPERATORS_FAMILIES_H
 #define ASN_GRAPH_OPERATORS_FAMILIES_H
 
@@ -71,7 +74,7 @@ ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
                                        const asn_array *out, asn_array *result);
-/* The same product, which reports no floating-point conditions: einsum's. */
+/* The same product, which reports no floating-point exceptions: einsum's. */
 ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
                                          asn_array *result);
 /* The inner product of vectors of one length and dtype, the first conjugated. */

@@ -1,4 +1,8 @@
-/* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft. */
+/* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft.
+ *
+ * A device without it has them computed by the host's device (asn_host_fft, with the
+ * operands copied there and back). The transform works on strides, so that any axis of
+ * any view is transformed where it lies. */
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +25,8 @@ static const char *name_of(int kind, int64_t n) {
     }
 }
 
+/* The transform itself, with the library's lock held. The result has memory and is not
+ * empty. */
 static asn_status transform(const asn_array *result, const asn_array *a, int kind,
                             int64_t n, double scale, int axis) {
     const asn_array *both[2] = {a, result};
@@ -33,6 +39,7 @@ static asn_status transform(const asn_array *result, const asn_array *a, int kin
         return status;
     }
     ASN_TRY(asn_relative_begin(2, both, 1, true));
+    /* long work: other threads of Python may run meanwhile */
     void *state = asn_blocking_enter();
     int code = asn_acl.aclnnxFft(kind, n, scale, &o[0], a->layout.shape, &o[1],
                                  result->layout.shape, a->layout.ndim, axis,
@@ -54,6 +61,7 @@ static asn_status result_like(asn_array *result, const asn_array *a, asn_dtype d
     return status;
 }
 
+/* (Contract in families.h.) `complex` is what a complex result of this precision has. */
 asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
                    double scale, int axis, const asn_array *into) {
     asn_dtype from = asn_layout_dtype(&a->layout);
@@ -61,6 +69,7 @@ asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
     asn_dtype real = single ? ASN_F32 : ASN_F64, complex = single ? ASN_C64 : ASN_C128;
     ASN_TRY(asn_device_open());
     int64_t extent = kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n;
+    /* The lock covers making the result, too: it may take memory from the pool. */
     asn_lock();
     asn_status status =
         into ? asn_array_share(result, into)
@@ -80,6 +89,8 @@ asn_dtype asn_fft_dtype(asn_dtype d, int kind) {
     return single ? ASN_C64 : ASN_C128;
 }
 
+/* The default, "backward", scales the inverse by 1 / n and the other direction not at
+ * all; "forward" does the opposite; "ortho" scales both by the root. */
 bool asn_fft_factor(const char *norm, int64_t n, int kind, double *scale) {
     bool inverse = kind == ACLNNX_FFT_BACKWARD || kind == ACLNNX_FFT_TO_REAL;
     *scale = 1;

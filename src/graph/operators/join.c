@@ -15,6 +15,7 @@
 #include "graph/ufunc/truth.h"
 #include "graph/device/operator.h"
 
+/* NumPy's error for a piece that does not fit the first one. */
 static asn_status check_piece(const asn_layout *first, const asn_layout *l, int axis,
                               int at) {
     if (l->ndim != first->ndim)
@@ -37,6 +38,7 @@ static asn_status check_piece(const asn_layout *first, const asn_layout *l, int 
     return ASN_OK;
 }
 
+/* Copies a piece into its place, at `at` along the axis of the target. */
 static asn_status copy_piece(const asn_array *target, const asn_array *piece, int axis,
                              int64_t at, asn_casting casting) {
     asn_layout l;
@@ -63,6 +65,7 @@ static asn_status copy_pieces(const asn_array *target, int n,
     for (int turn = 0; turn < 2; turn++) {
         int64_t at = 0;
         for (int i = 0; i < n; at += arrays[i++]->layout.shape[axis])
+            /* the largest in the first turn, the others in the second */
             if (!largest_first ? turn == 0 : (i == first) == (turn == 0))
                 ASN_TRY(copy_piece(target, arrays[i], axis, at, casting));
     }
@@ -106,6 +109,7 @@ static bool joined_order(int n, const asn_array *const *arrays, int *perm) {
     return moved;
 }
 
+/* The joined array, uninitialised, in the order in memory that NumPy would give it. */
 static asn_status joined_new(asn_array *result, asn_dtype dtype, int n,
                              const asn_array *const *arrays, const int64_t *shape) {
     int ndim = arrays[0]->layout.ndim, perm[ASN_MAX_DIMS];
@@ -125,6 +129,8 @@ static asn_status joined_new(asn_array *result, asn_dtype dtype, int n,
     return status;
 }
 
+/* (Contract in families.h.) Small row-major pieces are joined on the host, by
+ * asn_direct_join. */
 asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
                            asn_dtype dtype, asn_casting casting, const asn_array *out,
                            asn_array *result) {
@@ -137,6 +143,7 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
         if (!asn_add_size(total, l->shape[axis], &total)) return asn_layout_too_big();
     }
     shape[axis] = total;
+    /* nothing is recorded for a small result */
     if (!out && axis == 0 &&
         asn_direct_join(result, n, arrays, dtype, first->ndim, shape))
         return ASN_OK;
@@ -179,6 +186,8 @@ static asn_status rolled(asn_array *result, const asn_array *a, int n,
     return status;
 }
 
+/* (Contract in families.h.) Two parts change places. With a shift of 0 there is only one:
+ * the list then starts at the second. */
 asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift, int axis) {
     int64_t extent = a->layout.shape[axis], last = shift % extent;
     last += last < 0 ? extent : 0;
@@ -194,6 +203,8 @@ asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift, int ax
     return status;
 }
 
+/* The extent of the result: the sum of the counts. The counts are read by the host, since
+ * a shape cannot wait for the device. */
 static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t *total) {
     int64_t n = counts->layout.size;
     if (n != 1 && n != extent)
@@ -219,6 +230,8 @@ static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t 
     return status;
 }
 
+/* The repetition, with the library's lock held: one operator for a count that is the same
+ * everywhere, another for one count per element. */
 static asn_status repeat_locked(asn_array *result, const asn_array *a,
                                 const asn_array *counts, int axis) {
     int64_t shape[ASN_MAX_DIMS], total = 0, extent = a->layout.shape[axis], each = 0;
@@ -245,6 +258,8 @@ static asn_status repeat_locked(asn_array *result, const asn_array *a,
     return status;
 }
 
+/* (Contract in families.h.) Bytes are copied as they are, so that a non-canonical bool
+ * stays one. */
 asn_status asn_repeat(asn_array *result, const asn_array *a, const asn_array *counts,
                       int axis) {
     asn_lock();
@@ -259,6 +274,8 @@ asn_status asn_repeat(asn_array *result, const asn_array *a, const asn_array *co
 static void arange_scalars(asn_dtype dtype, const asn_scalar *start,
                            const asn_scalar *step, int64_t n, void *values[3],
                            aclDataType *type) {
+    /* start, end, step; the end lies between the last element and the next, so that
+     * rounding does not change how many there are */
     static _Thread_local double d[3];
     static _Thread_local float f[3];
     static _Thread_local int64_t i[3];
@@ -288,9 +305,10 @@ static void arange_scalars(asn_dtype dtype, const asn_scalar *start,
     }
 }
 
+/* (Contract in families.h.) The device fills in float64, float32 or int64 only. */
 asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
                       const asn_scalar *step, int64_t n) {
-    /* computed in the widest dtype of the kind, then cast */
+    /* computed in the widest dtype of the kind, then cast (complex: the reals) */
     asn_dtype work = asn_is_complex(dtype)   ? ASN_F64
                      : asn_is_half(dtype)    ? ASN_F32
                      : asn_is_inexact(dtype) ? dtype
@@ -332,6 +350,8 @@ asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *star
     return ASN_OK;
 }
 
+/* (Contract in families.h.) One operator, which sets the last element to `stop` itself.
+ */
 asn_status asn_linspace(asn_array *result, double start, double stop, int64_t n) {
     ASN_TRY(asn_array_new(result, ASN_F64, 1, &n, 'C'));
     if (n == 0) return ASN_OK;
@@ -352,6 +372,7 @@ asn_status asn_linspace(asn_array *result, double start, double stop, int64_t n)
     return status;
 }
 
+/* NumPy's errors for pieces that cannot be joined, out of the way of the check. */
 __attribute__((cold)) static asn_status refuse_ndim(int i, int got, int first) {
     return asn_error_set(
         ASN_ERR_VALUE,
@@ -371,6 +392,7 @@ __attribute__((cold)) static asn_status refuse_extent(int i, int d, int64_t got,
         d, (long long)first, i, (long long)got);
 }
 
+/* (Contract in families.h.) In one dimension nothing but the axis itself can differ. */
 asn_status asn_join_check(int n, const asn_array *const *arrays, int64_t axis,
                           int *which) {
     const asn_layout *first = &arrays[0]->layout;

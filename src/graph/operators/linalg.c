@@ -1,8 +1,8 @@
 /* L2 graph: solvers and decompositions (see families.h), by aclnnxLinalg.
  *
- * They run at once: a singular matrix is an error of the call that met it, not of a later
- * one.
- */
+ * They run at once: a singular matrix is an error of the call that computes with it, not
+ * of a later one. So the host waits for what the device still does with the matrices. A
+ * device without aclnnxLinalg has them computed by the host's. */
 #include "graph/capture/capture.h"
 #include "graph/device/fallback.h"
 #include "graph/operators/families.h"
@@ -21,6 +21,8 @@ static bool is_short(const asn_array *a) {
     return a->layout.size <= SHORT;
 }
 
+/* Runs the operation on the arrays, inputs first, with the library's lock held. *failed:
+ * as in families.h. */
 static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
@@ -34,7 +36,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
                               .numDims = l->ndim,
                               .dtype = asn_dtype_table[l->dtype].acl};
     }
-    /* NumPy's det alone reports what it meets. */
+    /* Of NumPy's functions only det reports floating-point exceptions. */
     uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
     if (!asn_acl.aclnnxLinalg) {
         asn_status status = asn_host_linalg(op, upper, rcond, num_batch, num_arrays, t,
@@ -58,6 +60,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 
+/* (Contract in families.h.) A profile and an error name the operation as NumPy does. */
 asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     *failed = 0;

@@ -27,9 +27,12 @@ typedef struct {
     int64_t first;
 } line_numbers;
 
+/* One operator: o is its operands, the result last; lines are the inputs that they
+ * describe; out is the result's layout. */
 typedef int (*line_call)(const aclnnxOperand *o, const asn_array *lines,
                          const asn_layout *out, const line_numbers *numbers);
 
+/* aclnnxInterp on x, xp and fp. */
 static int call_interp(const aclnnxOperand *o, const asn_array *lines,
                        const asn_layout *out, const line_numbers *numbers) {
     return asn_acl.aclnnxInterp(&o[0], &o[1], &o[2], &o[3], out->size,
@@ -37,6 +40,7 @@ static int call_interp(const aclnnxOperand *o, const asn_array *lines,
                                 asn_stream());
 }
 
+/* aclnnxCorrelate on a and v. */
 static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
                           const asn_layout *out, const line_numbers *numbers) {
     return asn_acl.aclnnxCorrelate(&o[0], &o[1], &o[2], lines[0].layout.size,
@@ -44,7 +48,8 @@ static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
                                    asn_stream());
 }
 
-/* `result` has its layout. */
+/* The call, with the library's lock held. `result` has its layout, and memory from here
+ * on. `have` counts the lines that need their fini. */
 static asn_status run_locked(asn_array *result, const asn_array *const *from, int num,
                              line_call call, const line_numbers *numbers,
                              const char *name) {
@@ -72,6 +77,7 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
     return status;
 }
 
+/* With the lock; the result is ended where the call fails. */
 static asn_status run_lines(asn_array *result, const asn_array *const *from, int num,
                             line_call call, const line_numbers *numbers,
                             const char *name) {
@@ -82,11 +88,14 @@ static asn_status run_lines(asn_array *result, const asn_array *const *from, int
     return status;
 }
 
+/* The error that sends the caller to its composition of other operations. */
 static asn_status absent(const char *name) {
     return asn_error_set(ASN_ERR_UNSUPPORTED, "%s: the device has no such operation",
                          name);
 }
 
+/* (Contract in families.h.) All operands are float64; whether xp ascends is not looked
+ * at. */
 asn_status asn_interp(asn_array *result, const asn_array *x, const asn_array *xp,
                       const asn_array *fp, double left, double right) {
     const asn_array *from[] = {x, xp, fp};
@@ -98,6 +107,7 @@ asn_status asn_interp(asn_array *result, const asn_array *x, const asn_array *xp
                      &(line_numbers){.left = left, .right = right}, "interp");
 }
 
+/* (Contract in families.h.) Halves, bool and complex numbers have no loop. */
 asn_status asn_correlate(asn_array *result, const asn_array *a, const asn_array *v,
                          int64_t first, int64_t count) {
     const asn_array *from[] = {a, v};

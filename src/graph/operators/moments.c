@@ -1,10 +1,14 @@
-/* L2 graph: means and variances (see moments.h). */
+/* L2 graph: means and variances (see moments.h).
+ *
+ * Every step is an operation of the table, so that it is recorded: a mean joins the
+ * program that computes its array, and a variance reads the array twice. */
 #include "graph/operators/moments.h"
 
 #include <string.h>
 
 #include "array/views.h"
 
+/* (Contract in moments.h.) NumPy sums halves in float32 and rounds the mean to half. */
 void asn_mean_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum, asn_dtype *result) {
     *sum = *result = wish;
     if (wish != ASN_DTYPE_NONE) return;
@@ -13,6 +17,8 @@ void asn_mean_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum, asn_dtype *re
     if (asn_is_half(in)) *sum = ASN_F32;
 }
 
+/* (Contract in moments.h.) Complex deviations are real once squared, but for the sum's
+ * dtype NumPy starts from the input's. */
 void asn_variance_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum,
                          asn_dtype *result) {
     *sum = *result = wish;
@@ -21,6 +27,8 @@ void asn_variance_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum,
     *result = asn_real_dtype(*sum);
 }
 
+/* (Contract in moments.h.) With where the number is a reduction of its own: the mask,
+ * stretched to a's shape, summed over the same axes. */
 asn_status asn_item_count_init(asn_item_count *n, const asn_array *a,
                                const asn_reduce_options *o) {
     n->varies = o->where != NULL;
@@ -40,6 +48,7 @@ asn_status asn_item_count_init(asn_item_count *n, const asn_array *a,
     return status;
 }
 
+/* Ends it. */
 void asn_item_count_fini(asn_item_count *n) {
     if (n->varies) asn_array_fini(&n->counts);
 }
@@ -50,6 +59,7 @@ static asn_status divide_by(asn_array *target, const asn_item_count *n,
     asn_ufunc_options options = {ASN_CASTING_UNSAFE, ASN_DTYPE_NONE, 'K', NULL};
     asn_operand in[2] = {{.array = target}, {.array = NULL}};
     asn_array left, limited;
+    /* the same number everywhere: a scalar, which makes no result wider */
     if (!n->varies) {
         double count = (double)n->number;
         if (ddof) {
@@ -68,6 +78,7 @@ static asn_status divide_by(asn_array *target, const asn_item_count *n,
         in[1].array = &n->counts;
         return asn_ufunc_call(ASN_OP_DIVIDE, in, target, NULL, &options);
     }
+    /* counts - ddof, but at least 0 */
     asn_operand less[2] = {{.array = &n->counts}, *ddof}, floor[2];
     ASN_TRY(asn_ufunc_call(ASN_OP_SUBTRACT, less, NULL, &left, &options));
     floor[0] = (asn_operand){.array = &left};
@@ -81,6 +92,7 @@ static asn_status divide_by(asn_array *target, const asn_item_count *n,
     return status;
 }
 
+/* (Contract in moments.h.) A sum, divided in place by the count. */
 asn_status asn_mean(const asn_array *a, const asn_reduce_options *o,
                     const asn_item_count *n, asn_array *out) {
     ASN_TRY(asn_ufunc_reduce(ASN_OP_ADD, a, NULL, out, o));
@@ -89,7 +101,8 @@ asn_status asn_mean(const asn_array *a, const asn_reduce_options *o,
     return status;
 }
 
-/* *out = |a - mean|**2, real. */
+/* *out = |a - mean|**2, real. For complex numbers that is the real part of x times its
+ * conjugate, as in NumPy, so that results agree to the last bit. */
 static asn_status squared_deviation(const asn_array *a, const asn_array *mean,
                                     asn_array *out) {
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
@@ -119,7 +132,8 @@ static asn_status squared_deviation(const asn_array *a, const asn_array *mean,
     return status;
 }
 
-/* The mean over the reduced axes, kept as extent 1. */
+/* The mean over the reduced axes, kept as extent 1 so that it can be subtracted. It is
+ * taken over the same elements (o's where). */
 static asn_status kept_mean(const asn_array *a, const asn_reduce_options *o,
                             asn_dtype dtype, asn_array *out) {
     asn_reduce_options keep = *o;

@@ -2,12 +2,12 @@
  * them.
  *
  * One-dimensional operands become a row or a column first and lose that axis again in the
- * result; batch dimensions broadcast as views. Operands are cast to the promoted dtype.
+ * result; batch dimensions broadcast as views, of which the operator takes the strides.
+ * Operands are cast to the promoted dtype.
  *
  * A matrix that is still recorded, times a vector, is recorded as well: products and the
  * sums of the rows. They join the program that computes the matrix, which then often
- * needs no memory: (dx * inverse) @ mass over all pairs of 800 bodies moves 5 MB less.
- */
+ * needs no memory: (dx * inverse) @ mass over all pairs of 800 bodies moves 5 MB less. */
 #include <string.h>
 
 #include "aclnnop/aclnn_matmul.h"
@@ -28,6 +28,8 @@ static asn_status as_dtype(asn_array *out, const asn_array *a, asn_dtype dtype) 
     return asn_copy(out, a, dtype, 'K');
 }
 
+/* Replaces an array by a view of it, *view; `made` is the status of making that. After an
+ * error `a` is as before. */
 static asn_status replace_view(asn_array *a, asn_status made, asn_layout *view) {
     asn_array moved;
     ASN_TRY(made);
@@ -37,14 +39,15 @@ static asn_status replace_view(asn_array *a, asn_status made, asn_layout *view) 
     return ASN_OK;
 }
 
-/* NumPy's function that is at work, for messages and conditions; NULL: one that reports
- * none. Under the library's lock. */
+/* NumPy's function that is at work, for messages and warnings about floating-point
+ * exceptions; NULL: one that reports none (einsum). Under the library's lock. */
 static const char *caller;
 
 /* c = a @ b, all of at least two dimensions and equal batch dimensions. */
 static asn_status product(const asn_array *a, const asn_array *b, const asn_array *c) {
     aclTensor *t[3] = {NULL, NULL, NULL};
     if (c->layout.size == 0) return ASN_OK;
+    /* sums of nothing */
     if (a->layout.size == 0) {
         asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
         return asn_assign(c, &zero, ASN_CASTING_UNSAFE, NULL);
@@ -63,6 +66,7 @@ static asn_status product(const asn_array *a, const asn_array *b, const asn_arra
     return status;
 }
 
+/* Makes `a` a view with the batch dimensions in front of its matrix. */
 static asn_status spread_batch(asn_array *a, int ndim, const int64_t *batch) {
     int64_t shape[ASN_MAX_DIMS];
     asn_layout view;
@@ -72,6 +76,9 @@ static asn_status spread_batch(asn_array *a, int ndim, const int64_t *batch) {
     return replace_view(a, asn_view_broadcast(&view, &a->layout, ndim, shape), &view);
 }
 
+/* The broadcast batch dimensions of a and b, and *ndim with the matrix counted. The two
+ * layouts are copies with the last two axes cut off; their shapes still lie in the
+ * originals. */
 static asn_status batch_shape(const asn_array *a, const asn_array *b, int *ndim,
                               int64_t *shape) {
     asn_layout la = a->layout, lb = b->layout;
@@ -85,7 +92,7 @@ static asn_status batch_shape(const asn_array *a, const asn_array *b, int *ndim,
     return ASN_OK;
 }
 
-/* a and b are ours to change; both have at least two dimensions. */
+/* The product of a and b, which are ours to change; both have at least two dimensions. */
 static asn_status multiply(asn_array *a, asn_array *b, asn_array *result) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
@@ -102,6 +109,7 @@ static asn_status multiply(asn_array *a, asn_array *b, asn_array *result) {
     return status;
 }
 
+/* NumPy's errors for operands without dimensions and for lengths that differ. */
 static asn_status check_core(const asn_array *a, const asn_array *b) {
     const asn_layout *la = &a->layout, *lb = &b->layout;
     for (int k = 0; k < 2; k++)
@@ -123,6 +131,7 @@ static asn_status check_core(const asn_array *a, const asn_array *b) {
         (long long)inner_b, (long long)inner_a);
 }
 
+/* Gives the product to the caller: as the result, or cast into out. Takes *made. */
 static asn_status deliver(asn_array *made, const asn_array *out, asn_array *result) {
     if (!out) {
         asn_array_move(result, made);
@@ -142,6 +151,8 @@ static asn_status deliver(asn_array *made, const asn_array *out, asn_array *resu
 
 enum { LEAST_ROW = 16 /* elements; shorter sums are better left to the operator */ };
 
+/* Whether a @ b is better recorded: `a` is to be computed and has no memory yet, b is a
+ * vector, and the dtypes are those whose sums fuse. */
 static bool is_recorded_by_vector(const asn_array *a, const asn_array *b) {
     const asn_layout *la = &a->layout, *lb = &b->layout;
     bool vector = lb->ndim == 1 || (lb->ndim == 2 && lb->shape[1] == 1);
@@ -150,7 +161,7 @@ static bool is_recorded_by_vector(const asn_array *a, const asn_array *b) {
            a->buffer->trace_writes && !a->buffer->data;
 }
 
-/* (a * b.T).sum(axis=1), of matching extents. */
+/* The product as (a * b.T).sum(axis=1), of matching extents. */
 static asn_status record_by_vector(const asn_array *a, const asn_array *b,
                                    asn_array *result) {
     static const int turned[2] = {1, 0};
@@ -172,6 +183,7 @@ static asn_status record_by_vector(const asn_array *a, const asn_array *b,
     return status;
 }
 
+/* The product by one way or the other, with the library's lock held. */
 static asn_status matmul_locked(const asn_array *a, const asn_array *b,
                                 asn_array *result) {
     asn_array x, y;
@@ -192,6 +204,7 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
         status = replace_view(&y, asn_view_expand(&view, &y.layout, 2, 2), &view);
     if (!status) status = multiply(&x, &y, result);
     if (!status && (row || column)) {
+        /* the axes that 1-d operands were given */
         uint64_t mask = 0;
         int n = result->layout.ndim;
         if (row) mask |= (uint64_t)1 << (n - 2);
@@ -204,6 +217,8 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
     return status;
 }
 
+/* Both products: small ones by the host at once. A non-canonical bool operand is made
+ * canonical first. */
 static asn_status matmul_as(const char *what, const asn_array *a, const asn_array *b,
                             const asn_array *out, asn_array *result) {
     asn_array made;
@@ -223,6 +238,7 @@ asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *o
     return matmul_as("matmul", a, b, out, result);
 }
 
+/* (Contract in families.h.) Without a name nothing is reported. */
 asn_status asn_contract(const asn_array *a, const asn_array *b, asn_array *result) {
     return matmul_as(NULL, a, b, NULL, result);
 }
@@ -250,6 +266,9 @@ static asn_status as_columns(asn_array *out, const asn_array *b) {
     return status;
 }
 
+/* dot with a b of three dimensions or more: one product with all of b's columns, its
+ * result being reshaped to a's dimensions without the last and b's without the
+ * second-last. */
 static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *result) {
     int64_t shape[2 * ASN_MAX_DIMS];
     int ndim = 0, nb = b->layout.ndim;
@@ -270,12 +289,14 @@ static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *re
     return status;
 }
 
+/* dot, with the library's lock held. Up to two dimensions of b it is matmul. */
 static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *result) {
     const asn_layout *la = &a->layout, *lb = &b->layout;
     if (la->ndim == 0 || lb->ndim == 0) {
         asn_operand in[2] = {{.array = a}, {.array = b}};
         return asn_ufunc_call(ASN_OP_MULTIPLY, in, NULL, result, NULL);
     }
+    /* the sum runs over b's second-last axis, or its only one */
     int inner = lb->ndim > 1 ? lb->ndim - 2 : 0;
     if (la->shape[la->ndim - 1] != lb->shape[inner]) {
         char x[256], y[256];
@@ -303,6 +324,8 @@ asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
     return status;
 }
 
+/* (Contract in families.h.) For real numbers it is dot; for complex ones dot of the
+ * conjugate, unless the host computes it at once. */
 asn_status asn_vdot(const asn_array *a, const asn_array *b, asn_array *result) {
     asn_array conjugate;
     if (!asn_is_complex(a->layout.dtype)) return asn_dot(a, b, NULL, result);

@@ -1,4 +1,7 @@
-/* L2 graph: random numbers that the device draws (see families.h). */
+/* L2 graph: random numbers that the device draws (see families.h).
+ *
+ * The device's generators are counters: an element depends on the seed, the offset and
+ * its position only, so that no state is kept here. */
 #include "aclnnop/aclnn_normal.h"
 #include "aclnnop/aclnn_uniform.h"
 #include "graph/operators/families.h"
@@ -6,6 +9,8 @@
 #include "graph/device/operator.h"
 #include "runtime/device.h"
 
+/* (Contract in families.h.) Uniform numbers come from [0, 1), normal ones have mean 0 and
+ * deviation 1. */
 asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,
                           const int64_t *shape, bool normal, uint64_t seed,
                           uint64_t offset) {

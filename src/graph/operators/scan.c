@@ -4,8 +4,12 @@
  * are CANN's Cumsum and Cumprod where it documents the dtype. What else is associative to
  * the last bit takes log2(n) operations over the whole array: r[k:] = op(r[:-k], r[k:])
  * for k = 1, 2, 4, ... Any other operation goes slice by slice along the axis, each slice
- * one operation over all the others. reduceat is one reduction per segment.
- */
+ * one operation over all the others.
+ *
+ * The last two work in place on a copy: operations whose operands overlap their result
+ * are as if the operands were copied first (ufunc.h).
+ *
+ * reduceat is one reduction per segment. */
 #include <string.h>
 
 #include "aclnnop/aclnn_cumprod.h"
@@ -22,6 +26,9 @@
 #include "graph/device/operator.h"
 #include "runtime/device.h"
 
+/* The dtype to compute in, given a's and dtype= (NONE: NumPy's default, where sums and
+ * products of small integers widen). An operation whose result is bool accumulates in
+ * bool if it is one of truth values, and is refused otherwise. */
 static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
@@ -81,6 +88,7 @@ static asn_status combine(asn_op op, asn_array *before, asn_status status,
     return status;
 }
 
+/* r[i] = op(r[i - 1], r[i]) along the axis, in place. */
 static asn_status scan_by_slices(asn_op op, const asn_array *a, int axis) {
     for (int64_t i = 1; i < a->layout.shape[axis]; i++) {
         asn_array before, now;
@@ -98,6 +106,7 @@ static bool has_operator(asn_op op, asn_dtype loop) {
                ASN_PLACE_DEVICE;
 }
 
+/* CANN's Cumsum or Cumprod, from `a` into out of the same shape. */
 static asn_status scan_operator(asn_op op, const asn_array *a, const asn_array *out,
                                 int axis) {
     aclTensor *t[2] = {NULL, NULL};
@@ -129,6 +138,8 @@ static bool is_exact(asn_op op, asn_dtype loop) {
            (!(flags & ASN_OPF_WIDENS) || !asn_is_inexact(loop));
 }
 
+/* In place: after the turn of k every element is the result of the up to 2 k elements
+ * that end there. */
 static asn_status scan_by_doubling(asn_op op, const asn_array *a, int axis) {
     int64_t n = a->layout.shape[axis];
     for (int64_t k = 1; k < n; k *= 2) {
@@ -158,6 +169,8 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
     return status;
 }
 
+/* (Contract in ufunc.h.) `straight`: the operator reads `a` itself, else a copy in the
+ * dtype computed in, over which it then runs in place. out gets a copy of the result. */
 asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
                                 const asn_array *out, asn_array *result) {
     if (a->layout.ndim == 0)
@@ -200,6 +213,7 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
     return status;
 }
 
+/* Reduces [from, to) of the axis into the target, which lacks the axis. */
 static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
                                  int64_t from, int64_t to, const asn_array *target) {
     asn_array segment;
@@ -213,6 +227,8 @@ static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dt
     return status;
 }
 
+/* (Contract in ufunc.h.) A segment ends where the next one begins, or holds one element
+ * where that is not after its own beginning. The indices are read by the host. */
 asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *indices,
                               int axis, asn_dtype dtype, const asn_array *out,
                               asn_array *result) {

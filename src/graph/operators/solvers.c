@@ -1,4 +1,12 @@
-/* L2 graph: solvers and decompositions (see solvers.h). */
+/* L2 graph: solvers and decompositions (see solvers.h).
+ *
+ * One table says for each operation which shapes and dtypes its operands have; everything
+ * else follows from it: what is checked, how the outputs are made, what is rounded at the
+ * end.
+ *
+ * The letters of a shape: m, n the matrix' extents, r the columns of the second operand,
+ * k the smaller of m and n; p and q are k, or with `full` m and n. Those of the dtypes: T
+ * the matrix', R its real one, C its complex one, i int64. */
 #include "graph/operators/solvers.h"
 
 #include <string.h>
@@ -34,6 +42,7 @@ static const row rows[] = {
     [ACLNNX_LINALG_LSTSQ] = {{"mn", "mr", "nr", "r", "", "k"}, "TTTRiR", 2, false},
 };
 
+/* A call: what was asked, and what its operands turned out to be. */
 typedef struct {
     const asn_solver *s;
     const row *op;
@@ -44,10 +53,13 @@ typedef struct {
     int64_t m, n, r;
 } call;
 
+/* (Contract in solvers.h.) Every operand has a letter for its dtype; the first are the
+ * inputs'. */
 int asn_solver_results(int op) {
     return (int)strlen(rows[op].dtypes) - rows[op].num_inputs;
 }
 
+/* NumPy's errors for what is no matrix, or not square. */
 static asn_status check_matrix(const asn_layout *l, bool square) {
     if (l->ndim < 2)
         return asn_error_set(
@@ -58,8 +70,8 @@ static asn_status check_matrix(const asn_layout *l, bool square) {
     return asn_error_set(ASN_ERR_LINALG, "Last 2 dimensions of the array must be square");
 }
 
-/* The results': float32 and complex64 stay, as do float64 and complex128; integers become
- * float64. */
+/* The results' dtype: float32 and complex64 stay, as do float64 and complex128; integers
+ * become float64. A TypeError for halves, as in NumPy. */
 static asn_status common_dtype(asn_dtype a, asn_dtype b, asn_dtype *out) {
     asn_dtype both[2] = {a, b};
     bool is_complex = false, wide = false;
@@ -74,6 +86,7 @@ static asn_status common_dtype(asn_dtype a, asn_dtype b, asn_dtype *out) {
     return ASN_OK;
 }
 
+/* What a letter of the table stands for in this call. */
 static int64_t extent(const call *c, char letter) {
     int64_t k = c->m < c->n ? c->m : c->n;
     switch (letter) {
@@ -126,10 +139,12 @@ static asn_status second_operand(const call *c, const asn_array *b, asn_array *o
     return status;
 }
 
+/* The dtype that is computed in. */
 static asn_dtype wide(asn_dtype t) {
     return t == ASN_F32 ? ASN_F64 : t == ASN_C64 ? ASN_C128 : t;
 }
 
+/* The dtype that a letter of the table stands for, where T is t. */
 static asn_dtype output_dtype(char letter, asn_dtype t) {
     bool single = t == ASN_F32 || t == ASN_C64;
     switch (letter) {
@@ -152,7 +167,8 @@ static asn_status drop_column(const call *c, asn_array *x) {
     return ASN_OK;
 }
 
-/* *made counts the arrays that then need their fini. */
+/* Makes the outputs, uninitialised. *made counts the arrays that then need their fini,
+ * also after an error. */
 static asn_status make_outputs(const call *c, asn_array *out, int *made) {
     int64_t shape[ASN_MAX_DIMS];
     int num_outputs = asn_solver_results(c->s->op);
@@ -170,7 +186,7 @@ static asn_status make_outputs(const call *c, asn_array *out, int *made) {
     return ASN_OK;
 }
 
-/* Outputs of the dtype computed in to those that the caller sees. */
+/* Rounds outputs from the dtype computed in to those that the caller sees. */
 static asn_status round_outputs(const call *c, asn_array *out, int num) {
     for (int i = 0; i < num; i++) {
         asn_dtype dtype = output_dtype(c->op->dtypes[c->op->num_inputs + i], c->dtype);
@@ -183,7 +199,9 @@ static asn_status round_outputs(const call *c, asn_array *out, int num) {
     return ASN_OK;
 }
 
-/* Inputs of dtype wide(dtype) that are spread over the batch. */
+/* Runs the operation. Inputs have dtype wide(dtype) and are spread over the batch. In a
+ * capture the error for a matrix without a result is kept for replays, whose matrices are
+ * others. */
 static asn_status compute(const call *c, const asn_array *inputs, asn_array *out) {
     const asn_array *arrays[ACLNNX_LINALG_MAX_OPERANDS];
     int64_t failed;
@@ -206,7 +224,7 @@ static asn_status compute(const call *c, const asn_array *inputs, asn_array *out
     return status;
 }
 
-/* Extents, and what must agree with what. */
+/* Reads the extents into *c and checks what must agree with what. */
 static asn_status dimensions(call *c, const asn_layout *a, const asn_layout *b) {
     ASN_TRY(check_matrix(a, c->op->square));
     c->m = a->shape[a->ndim - 2];
@@ -241,6 +259,7 @@ static asn_status input(const call *c, int i, const asn_array *given, asn_array 
     return status;
 }
 
+/* (Contract in solvers.h.) A whole stack of matrices is one call of asn_linalg. */
 asn_status asn_solver_run(const asn_solver *s, const asn_array *a, const asn_array *b,
                           asn_array *results) {
     call c = {.s = s, .op = &rows[s->op]};

@@ -9,6 +9,7 @@
 #include "aclnn/aclnnx.h"
 #include "graph/array.h"
 
+/* What distinguishes a call of one operation from another. */
 typedef struct {
     int op;             /* ACLNNX_LINALG_* */
     bool full, upper;   /* QR's and SVD's square factors; the triangle that is read */

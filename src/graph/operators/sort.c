@@ -1,4 +1,11 @@
-/* L2 graph: sorting and searching (see families.h). */
+/* L2 graph: sorting and searching (see families.h).
+ *
+ * A device with aclnnxSort makes values or indices only, partitions without sorting, and
+ * sorts in place. Elsewhere CANN's Sort makes both, one of which is thrown away, and a
+ * sorted array serves as a partitioned one.
+ *
+ * Sorting a non-canonical bool keeps its bytes; its result is then non-canonical as well.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +26,8 @@
 #include "graph/trace/trace.h"
 #include "graph/ufunc/truth.h"
 
-/* values, in a's order in memory as NumPy's copy is, and/or int64 indices, row-major. */
+/* Both results of CANN's operator: values, in a's order in memory as NumPy's copy is, and
+ * int64 indices, row-major. */
 static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
                             asn_array *indices) {
     asn_dtype dtype = asn_layout_dtype(&a->layout);
@@ -60,11 +68,15 @@ static asn_status order_into(const asn_array *result, const asn_array *a, int ax
     return asn_relative_end(code, name, 2, both);
 }
 
+/* Whether aclnnxSort does it. It takes a few positions only; for more everything is
+ * sorted. */
 static bool has_order(int num_kth) {
     enum { MOST_KTH = 64 };
     return asn_fuse_enabled() && asn_acl.aclnnxSort && num_kth <= MOST_KTH;
 }
 
+/* The four functions below, which make their result. `indices` is ACLNNX_SORT_INDICES or,
+ * as false, ACLNNX_SORT_VALUES. */
 static asn_status order(asn_array *result, const asn_array *a, int axis, bool indices,
                         int num_kth, const int64_t *kth) {
     ASN_TRY(asn_device_open());
@@ -87,6 +99,7 @@ static asn_status order(asn_array *result, const asn_array *a, int axis, bool in
     return status;
 }
 
+/* (Contract in families.h, as of the next three.) */
 asn_status asn_sort(asn_array *result, const asn_array *a, int axis) {
     return order(result, a, axis, false, 0, NULL);
 }
@@ -135,6 +148,7 @@ static asn_status take_slabs(asn_array *result, const asn_array *sorted, int axi
     return status;
 }
 
+/* The order statistics, with the library's lock held. */
 static asn_status pick(asn_array *result, const asn_array *a, int axis, int num_kth,
                        const int64_t *kth) {
     int64_t shape[ASN_MAX_DIMS], extent = a->layout.shape[axis];
@@ -173,6 +187,7 @@ asn_status asn_order_statistics(asn_array *result, const asn_array *a, int axis,
     return status;
 }
 
+/* (Contract in families.h.) Without aclnnxSort: sorted elsewhere and copied back. */
 asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
                               const int64_t *kth) {
     ASN_TRY(asn_device_open());
@@ -196,6 +211,8 @@ asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
     return status;
 }
 
+/* The positions of the extremes along one axis, with the library's lock held. NumPy's
+ * error where the axis has no elements. */
 static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis,
                                  bool keepdims, bool maximum) {
     int64_t shape[ASN_MAX_DIMS];
@@ -253,6 +270,8 @@ static asn_status keep_dims(asn_array *result, int ndim) {
     return status;
 }
 
+/* (Contract in families.h.) Over the flattened array it is the same on a line. A
+ * non-canonical bool is made canonical first, as its bytes would be compared. */
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
     ASN_TRUTH_OF(a, asn_argreduce(result, &clean, axis, keepdims, maximum))
@@ -273,6 +292,8 @@ asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool k
     return status;
 }
 
+/* (Contract in families.h.) Positions are counted from the left, or with `right` behind
+ * equal elements. */
 asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
                             const asn_array *values, bool right) {
     asn_lock();
@@ -310,11 +331,12 @@ static asn_status extremes(const asn_array *x, int64_t *low, int64_t *high) {
     return status;
 }
 
+/* NumPy's message for a negative element. */
 static const char negative_element[] = "'list' argument must have no negative elements";
 
-/* In a trace: the smallest (largest) value is no less (more) than `bound`, at each
- * replay.
- */
+/* In a trace: the smallest (largest) value is no less (more) than `bound`, which is
+ * checked at each replay. The comparison is captured like any other operation, in int64
+ * so that the bound fits. */
 static asn_status require_extreme(asn_op reduction, const asn_array *x, asn_op compare,
                                   int64_t bound, const char *message) {
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
@@ -333,7 +355,8 @@ static asn_status require_extreme(asn_op reduction, const asn_array *x, asn_op c
     return status;
 }
 
-/* The result of a trace has the length it was asked to have, whatever the values are. */
+/* The result of a trace has the length it was asked to have, whatever the values are; so
+ * they must fit it at each replay. What the dtype rules out is not checked. */
 static asn_status check_traced(const asn_array *x, int64_t minlength) {
     asn_dtype dtype = asn_layout_dtype(&x->layout);
     char message[160];
@@ -353,6 +376,8 @@ static asn_status check_traced(const asn_array *x, int64_t minlength) {
     return require_extreme(ASN_OP_MAXIMUM, x, ASN_OP_LESS, minlength, message);
 }
 
+/* The counts, with the library's lock held. The length depends on the values, so they are
+ * read first, unless a trace cannot know them. */
 static asn_status bincount_locked(asn_array *result, const asn_array *x,
                                   const asn_array *weights, int64_t minlength) {
     int64_t high = -1, low = 0;
@@ -378,6 +403,7 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
     return status;
 }
 
+/* (Contract in families.h.) A bool is counted as uint8. */
 asn_status asn_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                         int64_t minlength) {
     if (asn_direct_bincount(result, x, weights, minlength)) return ASN_OK;

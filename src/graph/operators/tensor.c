@@ -1,5 +1,8 @@
-/* L2 graph: tensors (see tensor.h). Conversions are the device's work: the host's bytes
- * go there as they are, unless the device reads them where they lie. */
+/* L2 graph: tensors (see tensor.h).
+ *
+ * Conversions are the device's work: the host's bytes go there as they are, unless the
+ * device reads them where they lie. Memory of the pool is aligned to 64 bytes; a stricter
+ * descriptor gets more bytes than its elements need, and its first element moves up. */
 #include "graph/operators/tensor.h"
 
 #include <string.h>
@@ -16,6 +19,7 @@
 
 enum { LEAST_ALIGNMENT = 64, MOST_ALIGNMENT = 4096 };
 
+/* Whether the order is a permutation of the axes. */
 static asn_status check_order(const asn_descriptor *d) {
     uint64_t seen = 0;
     for (int i = 0; i < d->ndim; i++) {
@@ -30,6 +34,7 @@ static asn_status check_order(const asn_descriptor *d) {
     return ASN_OK;
 }
 
+/* (Contract in tensor.h.) Making the layout checks dtype, shape and size. */
 asn_status asn_descriptor_check(const asn_descriptor *d, int64_t *nbytes) {
     asn_layout l;
     if (d->alignment < LEAST_ALIGNMENT || d->alignment > MOST_ALIGNMENT ||
@@ -67,6 +72,7 @@ asn_status asn_tensor_new(asn_array *out, const asn_descriptor *d) {
     ASN_TRY(asn_descriptor_check(d, &nbytes));
     ASN_TRY(layout_of(d, &out->layout));
     asn_status status =
+        /* room for the first element to move */
         asn_buffer_new(&out->buffer, nbytes + d->alignment - LEAST_ALIGNMENT);
     if (status) {
         asn_layout_fini(&out->layout);
@@ -77,6 +83,10 @@ asn_status asn_tensor_new(asn_array *out, const asn_descriptor *d) {
     return status;
 }
 
+/* Whether a dead array's memory may be taken: it is the library's own, nothing but the
+ * trace and `dead` holds it, and it is large enough. The trace does not count, since it
+ * runs in order: what it still reads there is read before the new elements are written.
+ */
 static asn_status check_dead(const asn_array *dead, int64_t needed) {
     const asn_buffer *b = dead->buffer;
     if (b->release || b->shared)
@@ -96,6 +106,8 @@ static asn_status check_dead(const asn_array *dead, int64_t needed) {
     return ASN_OK;
 }
 
+/* (Contract in tensor.h.) Both arrays hold the buffer, which may use all of its block's
+ * bytes. */
 asn_status asn_tensor_reuse(asn_array *out, const asn_descriptor *d,
                             const asn_array *dead) {
     int64_t needed;
@@ -113,6 +125,7 @@ asn_status asn_tensor_reuse(asn_array *out, const asn_descriptor *d,
 
 /* ---- from and to the host */
 
+/* The release of memory that is only lent. */
 static void nothing(void *context) {
     (void)context;
 }
@@ -128,11 +141,13 @@ static asn_status lend(asn_array *out, asn_dtype dtype, int ndim, const int64_t 
     return asn_array_adopt(out, &l, (char *)host + low, high - low, nothing, NULL);
 }
 
+/* to[...] = from, as astype converts. */
 static asn_status convert(const asn_array *to, const asn_array *from) {
     asn_operand value = {.array = (asn_array *)from};
     return asn_assign(to, &value, ASN_CASTING_UNSAFE, NULL);
 }
 
+/* (Contract in tensor.h.) The device has read the host's memory when it returns. */
 asn_status asn_tensor_prepare(asn_array *out, const asn_descriptor *d, asn_dtype dtype,
                               const int64_t *strides, const void *host) {
     asn_array source;
@@ -166,6 +181,7 @@ static asn_status copy_out(const asn_array *a, const asn_descriptor *d, void *ho
     return status;
 }
 
+/* (Contract in tensor.h.) A device that reaches the host's memory writes there itself. */
 asn_status asn_tensor_copy_back(const asn_array *a, const asn_descriptor *d, void *host) {
     asn_layout l;
     int64_t nbytes;
@@ -214,6 +230,8 @@ static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *h
     return status;
 }
 
+/* (Contract in tensor.h.) The array's memory is taken now, so that the transfer knows
+ * where to. */
 asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d, void *host, int priority,
                            asn_array *out, asn_transfer **transfer) {
     ASN_TRY(asn_tensor_new(out, d));
@@ -222,6 +240,9 @@ asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d, void *host, int 
     return status;
 }
 
+/* (Contract in tensor.h.) With one stream the transfer orders itself. With several the
+ * array's memory notes who uses it last, and what the program has recorded so far must be
+ * enqueued before, in program order. */
 asn_status asn_tensor_order(asn_transfer *transfer, const asn_array *a) {
     if (!asn_stream_many) return asn_transfer_order(transfer);
     asn_lock();
@@ -233,6 +254,8 @@ asn_status asn_tensor_order(asn_transfer *transfer, const asn_array *a) {
     return status;
 }
 
+/* (Contract in tensor.h.) Without gaps the copy is one transfer, and later writes to `a`
+ * do not touch it. */
 asn_status asn_tensor_fetch(asn_dma *q, const asn_array *a, void *host, int priority,
                             asn_array *kept, asn_transfer **transfer) {
     ASN_TRY(asn_array_new(kept, asn_layout_dtype(&a->layout), a->layout.ndim,

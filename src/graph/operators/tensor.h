@@ -6,6 +6,7 @@
 #include "graph/array.h"
 #include "runtime/memory/dma.h"
 
+/* How the elements of a tensor lie. */
 typedef struct {
     asn_dtype dtype;
     int32_t ndim;

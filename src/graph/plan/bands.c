@@ -32,25 +32,30 @@ enum {
     MAX_USES = ASN_BANDS_TOGETHER * ACLNNX_MAX_OPERANDS
 };
 
+/* A reference of one of the programs. */
 typedef struct {
     const asn_ref *ref;
     bool written;
     int program;
 } use;
 
+/* The programs that may run together so far. */
 typedef struct {
     const asn_node *space; /* any node: its shape is everybody's */
     int num;
-    bool reduces;
+    bool reduces; /* one of them does */
     int programs;
     int64_t *lag, next, most; /* the programs', that of the one to come, the largest */
     use uses[MAX_USES];
 } together;
 
+/* What a band's operands may take: half of the second cache, so that the other half holds
+ * what passes through. */
 static int64_t band_bytes(void) {
     return asn_cpu_caches().second / 2;
 }
 
+/* Whether both nodes run over one shape. */
 static bool same_space(const asn_node *a, const asn_node *b) {
     if (a->ndim != b->ndim) return false;
     for (int d = 0; d < a->ndim; d++)
@@ -58,6 +63,7 @@ static bool same_space(const asn_node *a, const asn_node *b) {
     return true;
 }
 
+/* Whether element i of a is element i of b, over the shared space. */
 static bool same_elements(const together *t, const asn_ref *a, const asn_ref *b) {
     if (a->offset != b->offset || a->dtype != b->dtype) return false;
     for (int d = 0; d < t->space->ndim; d++)
@@ -82,7 +88,8 @@ static int64_t row_begin(const together *t, const asn_ref *ref) {
 }
 
 /* *last: by how many rows the last row of `a` that shares bytes with row r of `b` comes
- * after r. False: there is none. Both have the same stride of rows, above 0. */
+ * after r. False: there is none. Both have the same stride of rows, above 0. (The bytes
+ * of row r of a begin at r * stride, those of b `ahead` later.) */
 static bool rows_meet(const together *t, const asn_ref *a, const asn_ref *b,
                       int64_t *last) {
     const int64_t stride = a->strides[0], ahead = row_begin(t, b) - row_begin(t, a),
@@ -91,10 +98,13 @@ static bool rows_meet(const together *t, const asn_ref *a, const asn_ref *b,
     return *last * stride > begin;
 }
 
-/* Adds an operand; false: it does not keep to its rows or some near, or it is
- * another's. */
+/* Adds an operand; false: it does not keep to its rows or some near, or it is another's
+ * (the host may touch it). *linked: it shares memory with an operand before, of which one
+ * is written. The lag of the program to come grows to what the operand needs. */
 static bool add_use(together *t, const asn_ref *ref, bool written, bool *linked) {
     if (ref->buffer->shared) return false;
+    /* Rows of one array must not overlap each other, or a band would write into the next.
+     */
     if (written && llabs(ref->strides[0]) < row_extent(t, ref)) return false;
     for (int i = 0; i < t->num; i++) {
         const use *u = &t->uses[i];
@@ -114,7 +124,9 @@ static bool add_use(together *t, const asn_ref *ref, bool written, bool *linked)
     return true;
 }
 
-/* false: the program cannot join; t is then not to be used on. */
+/* Adds a program's operands and finds its lag; *linked: it shares values with those
+ * before. false: the program cannot join; t is then not to be used on. What is kept
+ * recorded (keep) must not be taken apart. */
 static bool add_program(together *t, const asn_program *p, const asn_node *nodes,
                         const bool *keep, bool *linked) {
     const asn_node *node = &nodes[p->nodes[0]];
@@ -159,6 +171,8 @@ void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
     t.most = 0;
     b->num = 1;
     if (first + 1 == plan->num_programs || node->ndim < 2 ||
+        /* Too little to gain: a space of one row's length, or one that the cache holds.
+         */
         node->size * 8 < band_bytes())
         return;
     int num = 0;
@@ -177,6 +191,7 @@ void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
     const int64_t bytes = row_bytes(&t);
     b->rows = band_bytes() / bytes;
     if (b->most) {
+        /* All of it lies in the last cache anyway: the skewed loop only costs calls. */
         if (bytes * node->shape[0] < asn_cpu_caches().last / 8 * 3) return;
         b->rows += b->rows / 2; /* scratch and lag cost calls, which fewer bands spare */
     }
@@ -185,7 +200,7 @@ void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
 }
 
 /* Whether only these programs know the buffer, the first one that does writes it, and all
- * see the same elements. */
+ * see the same elements: its bands may overwrite each other. */
 static bool is_scratch(const asn_bands *bands, const asn_plan *plan,
                        const asn_program *programs, const asn_node *nodes,
                        const asn_buffer *b) {
@@ -230,10 +245,13 @@ static asn_status run_rows(asn_program *p, const asn_node *nodes, asn_band *band
     return ASN_OK;
 }
 
+/* Bands reach past the ends by the lags. */
 static int64_t within(int64_t row, int64_t count) {
     return row < 0 ? 0 : row > count ? count : row;
 }
 
+/* Each turn advances all programs by one band, each behind by its lag; the last turns
+ * only finish those that lag. */
 asn_status asn_bands_run(const asn_bands *b, asn_plan *plan, int first,
                          const asn_node *nodes) {
     asn_program *programs = &plan->programs[first];
@@ -249,6 +267,8 @@ asn_status asn_bands_run(const asn_bands *b, asn_plan *plan, int first,
         }
     }
     for (int64_t start = 0, end; start < all; start = end) {
+        /* A last band of one row would be summed in another order: it joins the one
+         * before. */
         end = all - start - b->rows < 2 ? all : start + b->rows;
         for (int g = 0; g < b->num; g++)
             ASN_TRY(run_rows(&programs[g], nodes, &bands[g],

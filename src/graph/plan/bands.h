@@ -4,7 +4,7 @@
 
 #include "graph/plan/plan.h"
 
-enum { ASN_BANDS_TOGETHER = 8 };
+enum { ASN_BANDS_TOGETHER = 8 }; /* so many programs in one group */
 
 typedef struct {
     int num;      /* of programs; 1: it runs whole, and nothing else is set */
@@ -13,9 +13,11 @@ typedef struct {
         most; /* rows behind the first program; the largest */
 } asn_bands;
 
-/* Which programs of the plan, from `first` on, run together. */
+/* Which programs of the plan, from `first` on, run together; fills *b. keep[i]: node i's
+ * result stays recorded. Planned nodes must be whole, without slices. */
 void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
                     const bool *keep, int first);
+/* Launches them. After a failure some bands may have run. */
 ASN_CHECK_RESULT asn_status asn_bands_run(const asn_bands *b, asn_plan *plan, int first,
                                           const asn_node *nodes);
 

@@ -3,7 +3,9 @@
  * A step is a node over the same iteration space. What lies between steps is fresh,
  * row-major memory of the pool; the last step writes the node's own output. Halves are
  * computed in float32, and rounded by the last step.
- */
+ *
+ * It is the slowest way: a launch for each step. The fused operator has these operations
+ * itself, so only a device without it comes here. */
 #include "graph/plan/compose.h"
 
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "graph/plan/launch.h"
 #include "ops/parts.h"
 
+/* A node under way. */
 typedef struct {
     const asn_node *node;
     const asn_op_parts *parts;
@@ -19,6 +22,7 @@ typedef struct {
     asn_array made[ASN_PARTS_MOST]; /* the results of the steps so far */
 } composition;
 
+/* A number of the composition as an immediate of a step's dtype. */
 static asn_status number_ref(const composition *c, int which, asn_dtype dtype,
                              asn_ref *ref) {
     asn_scalar value = {.dtype = ASN_F64}, number;
@@ -29,6 +33,7 @@ static asn_status number_ref(const composition *c, int which, asn_dtype dtype,
     return ASN_OK;
 }
 
+/* Borrows the array's strides and buffer. */
 static asn_ref array_ref(const asn_array *a) {
     return (asn_ref){.buffer = a->buffer,
                      .offset = a->layout.offset,
@@ -36,6 +41,7 @@ static asn_ref array_ref(const asn_array *a) {
                      .dtype = a->layout.dtype};
 }
 
+/* Operands are numbers, results of steps before, or the node's own. */
 static asn_status run_step(composition *c, int s) {
     const asn_op_step *step = &c->parts->steps[s];
     const asn_op_info *row = &asn_op_table[step->op];
@@ -71,6 +77,7 @@ asn_status asn_compose_node(const asn_node *node, bool *done) {
     int made = 0;
     for (; made < c.parts->num_steps && !status; made++)
         status = run_step(&c, made);
+    /* The last step has made nothing; after a failure the failed one has not either. */
     for (int s = 0; s < made - 1; s++)
         asn_array_fini(&c.made[s]);
     return status;

@@ -1,10 +1,11 @@
 /* L2 graph: asn_explain, the plan of what is recorded, as text.
  *
  *   program 1: 3 operations over (1000,1000), 2 loads, 1 store
- *     multiply float64
+ *     multiply float64 -> float64
  *     ...
- *     ends here: the next operation has another shape
- */
+ *     ends here: a later operation has another shape
+ *
+ * It plans as a flush would, without the cache, and runs nothing. */
 #include "base/text.h"
 #include "graph/engine.h"
 #include "graph/opcodes.h"
@@ -22,6 +23,7 @@ static const char *reason(asn_cut cut) {
     }
 }
 
+/* One program: its size, its operations, why it ends. */
 static void put_program(asn_text *w, int number, const asn_program *p,
                         const asn_node *nodes) {
     char shape[256];
@@ -53,6 +55,8 @@ static bool concerns(const asn_program *p, const asn_node *nodes,
     return yes;
 }
 
+/* (Contract in graph/engine.h.) With an array: the programs up to the last that helps to
+ * compute it. */
 asn_status asn_explain(const asn_array *a, char **text) {
     asn_text w = {.status = ASN_OK};
     asn_lock();

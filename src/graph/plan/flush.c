@@ -2,9 +2,11 @@
  *
  * All of them, when somebody asks for a value; as many of the oldest as is best, when the
  * trace is full (trace_split.c). More than a program holds go in parts that end where
- * little has to be stored. A flush may leave a result out that only the caller's
- * stack holds (transient.c): its node stays recorded.
- */
+ * little has to be stored. A flush may leave a result out that only the caller's stack
+ * holds (transient.c): its node stays recorded.
+ *
+ * After a failure nothing of what was to run stays recorded: the values of later nodes
+ * would be made of what was not computed. The lock is held throughout. */
 #include <string.h>
 
 #include "graph/plan/bands.h"
@@ -20,6 +22,7 @@
 #include "graph/trace/unread.h"
 #include "runtime/device.h"
 
+/* The trace's reference goes; of a number there is none. */
 static void drop_ref(asn_ref *ref) {
     if (!ref->buffer) return;
     ref->buffer->trace_refs--;
@@ -27,6 +30,7 @@ static void drop_ref(asn_ref *ref) {
     ref->buffer = NULL;
 }
 
+/* A node that goes: it writes and reads nothing any more. */
 static void drop_node(asn_node *n) {
     if (n->out.buffer) n->out.buffer->trace_writes--;
     drop_ref(&n->out);
@@ -67,6 +71,7 @@ static asn_status run_plan(asn_plan *plan, asn_node *nodes, const bool *keep,
     return ASN_OK;
 }
 
+/* No node is left: nodes and words begin at the front again. */
 static void forget_extent(asn_trace *t) {
     t->nodes = t->room;
     t->arena = t->arena_room;
@@ -107,6 +112,7 @@ static void begin_later(asn_trace *t, int gone) {
     }
 }
 
+/* (Contract in trace.h.) Nodes that have let go already are skipped. */
 void asn_trace_drop_first(asn_trace *t, int n) {
     for (int i = 0; i < n; i++)
         if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
@@ -129,6 +135,7 @@ static void finish_nodes(asn_trace *t, const bool *keep) {
     if (t->count == 0) forget_extent(t);
 }
 
+/* Without the fused operator: one node after the other. */
 static asn_status run_singly(asn_node *nodes, int count) {
     for (int i = 0; i < count; i++) {
         if (ASN_PROFILING) asn_profile_line_set(nodes[i].line);
@@ -140,6 +147,7 @@ static asn_status run_singly(asn_node *nodes, int count) {
     return ASN_OK;
 }
 
+/* dead[i]: nobody outside the trace can read what node i writes. */
 static void find_dead(const asn_node *nodes, int count, bool *dead) {
     for (int i = 0; i < count; i++)
         dead[i] = asn_buffer_only_traced(nodes[i].out.buffer);
@@ -155,6 +163,7 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
     if (count == t->count)
         *keeps = asn_transient_keep(t, dead, keep);
     else
+        /* Only some are run: what the rest reads must be stored. */
         asn_trace_spare_rest(t, count, dead);
     asn_unread_casts(t->nodes, count, dead);
     ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
@@ -169,6 +178,7 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
  * must not start over, nor look at the nodes. */
 static bool flushing;
 
+/* how_many: of the first nodes; the whole of a flush but for its parts. */
 static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     asn_trace *t = &asn_the_trace;
     if (flushing) return ASN_OK;
@@ -200,6 +210,7 @@ asn_status asn_trace_make_room(void) {
     return flush_some(asn_trace_split);
 }
 
+/* (Contract in trace.h.) First parts, as long as they end before the last node. */
 asn_status asn_trace_flush(void) {
     asn_trace *t = &asn_the_trace;
     if (flushing) return ASN_OK;
@@ -210,6 +221,7 @@ asn_status asn_trace_flush(void) {
     return flush_some(all_nodes);
 }
 
+/* (Contract in trace.h.) A write must also come after recorded reads. */
 asn_status asn_trace_settle(const asn_buffer *b, bool for_write) {
     if (b->trace_writes || (for_write && b->trace_refs)) return asn_trace_flush();
     return ASN_OK;

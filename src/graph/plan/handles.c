@@ -1,4 +1,8 @@
-/* L2 graph: a planned program's handles (see handles.h). */
+/* L2 graph: a planned program's handles (see handles.h).
+ *
+ * A program has few ways to be launched, so they stand in a list that is searched from
+ * its begin; past MOST_WAYS (bands of many heights, say) launches are by description. A
+ * handle belongs to the device's opening (generation) it was made in. */
 #include "graph/plan/handles.h"
 
 #include "base/alloc.h"
@@ -7,6 +11,7 @@
 
 enum { MOST_WAYS = 32 };
 
+/* One way, and its handle. */
 typedef struct asn_handle_of {
     asn_way way;
     aclnnxPrepared *prepared; /* NULL: launched once */
@@ -53,7 +58,7 @@ aclnnxPrepared *asn_handles_get(asn_handles *h, const asn_way *way,
         return NULL;
     }
     aclnnxPrepared **prepared = &h->ways[i].prepared;
-    /* What is wrong with it, or no memory: its description meets that again. */
+    /* What is wrong with it, or no memory: describing it fails the same way again. */
     if (!*prepared && asn_acl.aclnnxPrepare(program(context), prepared)) *prepared = NULL;
     return *prepared;
 }

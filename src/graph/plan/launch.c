@@ -3,15 +3,18 @@
  * A planned program is launched by its handle (handles.h) and the addresses of its nodes'
  * operands; where it has none yet, by a description. Long programs run with the binding's
  * global lock released.
- */
-#include "graph/fp.h"
-#include "graph/counters.h"
-#include "graph/opcodes.h"
+ *
+ * A launch takes these steps: storage for the operands (results may take over that of
+ * operands that die), their addresses, other streams' uses of them, the call, and the
+ * name under which its floating-point exceptions are told. Regions and bands are the same
+ * program over boxes of its space, with addresses moved. */
 #include "graph/plan/launch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "graph/counters.h"
+#include "graph/fp.h"
+#include "graph/opcodes.h"
 #include "graph/capture/capture.h"
 #include "graph/device/fallback.h"
 #include "graph/lock.h"
@@ -33,6 +36,7 @@ static void *address_of(const asn_ref *ref) {
     return (char *)ref->buffer->data + ref->offset;
 }
 
+/* A reference as an operand; `address` of its first element in the box. */
 static void describe_operand(aclnnxOperand *o, const asn_ref *ref, void *address) {
     o->flags = 0;
     o->reduceOp = ACLNNX_NO_REDUCE;
@@ -42,6 +46,8 @@ static void describe_operand(aclnnxOperand *o, const asn_ref *ref, void *address
     if (!ref->buffer) memcpy(o->immediate, ref->immediate, sizeof o->immediate);
 }
 
+/* A node's output: of a reduction with its opcode, and whether it adds to what is there.
+ */
 static void describe_output(aclnnxOperand *o, const asn_node *node, void *address) {
     describe_operand(o, &node->out, address);
     if (node->reduce_op == ASN_OP_NONE) return;
@@ -63,6 +69,8 @@ typedef struct {
     aclnnxProgram program;
 } box;
 
+/* The program as the device reads it, over the box. It lies in the box itself, and
+ * borrows what nodes point to. */
 static const aclnnxProgram *describe(void *context) {
     box *b = context;
     const asn_program *p = b->p;
@@ -109,6 +117,7 @@ static asn_status run(aclnnxPrepared *prepared, void *const *addresses,
     return code ? asn_acl_failed(code, asn_op_table[op].name) : ASN_OK;
 }
 
+/* A capture keeps descriptions, not handles. */
 static asn_status run_box(box *b, int64_t elements, uint16_t op) {
     aclnnxPrepared *prepared =
         ASN_CAPTURING ? NULL : asn_handles_get(&b->p->handles, &b->way, describe, b);
@@ -116,7 +125,8 @@ static asn_status run_box(box *b, int64_t elements, uint16_t op) {
     return run(prepared, b->addresses, &b->program, elements, op);
 }
 
-/* divmod is two operations on the same operands, of which either may meet a condition. */
+/* divmod is two operations on the same operands, of which either may raise an exception:
+ * it has one name then. */
 static bool is_divmod(const asn_program *p, const asn_node *nodes) {
     const asn_node *found[2] = {NULL, NULL};
     for (int i = 0; i < p->num_nodes; i++) {
@@ -131,7 +141,7 @@ static bool is_divmod(const asn_program *p, const asn_node *nodes) {
     return pair;
 }
 
-/* Whether it is the reduction of a node that may meet a condition. */
+/* Whether it is the reduction of a node that may raise an exception. */
 static bool reduces(const asn_node *node) {
     return node->reduce_op != ASN_OP_NONE && asn_is_inexact((asn_dtype)node->out.dtype) &&
            !(asn_op_table[node->reduce_op].flags & ASN_OPF_EXTREME);
@@ -145,9 +155,10 @@ static const char *called(const asn_program *p, const asn_node *nodes,
     return quotient && is_divmod(p, nodes) ? "divmod" : asn_op_table[node->op].name;
 }
 
-/* Names the operation of a program for the conditions that it met: the last one that may
- * divide by zero where that is one of them, else the last that computes, which neither a
- * copy nor a comparison does. */
+/* Names the operation of a program for the floating-point exceptions that it raised: the
+ * last one that may divide by zero where that is one of them, else the last that
+ * computes, which neither a copy nor a comparison does. (Which node raised is not known:
+ * the device reports for the program.) */
 static void note_conditions(const asn_program *p, const asn_node *nodes) {
     const uint32_t *met = asn_fp_sink();
     if (!ASN_CAPTURING && (!met || !*met)) return;
@@ -176,6 +187,7 @@ typedef struct {
     int64_t at[MAX_CUTS]; /* ascending: 0, ..., the extent */
 } axis_cuts;
 
+/* In ascending order, each place once. */
 static void add_cut(axis_cuts *c, int64_t at) {
     int i = c->num;
     while (i > 0 && c->at[i - 1] > at)
@@ -198,6 +210,8 @@ static void find_forward(box *b, const asn_pieces *pieces, const int64_t *start)
         (char *)address_of(source) - before * source->strides[pieces->axis];
 }
 
+/* The axes' cuts: where the pieces of any forwarded input begin. The pieces' sources must
+ * have storage before they are read. */
 static asn_status find_cuts(const box *b, axis_cuts *cuts, int ndim) {
     const asn_program *p = b->p;
     for (int d = 0; d < ndim; d++) {
@@ -217,6 +231,7 @@ static asn_status find_cuts(const box *b, axis_cuts *cuts, int ndim) {
     return ASN_OK;
 }
 
+/* All boxes between cuts, row-major; each has one piece of every forwarded input. */
 static asn_status run_regions(box *b, int ndim, uint16_t op) {
     axis_cuts cuts[ACLNNX_MAX_DIMS];
     const asn_program *p = b->p;
@@ -248,12 +263,15 @@ static asn_status run_regions(box *b, int ndim, uint16_t op) {
     return ASN_OK;
 }
 
+/* Whether the operand is read from pieces, not from its own buffer. */
 static bool is_forwarded(const asn_program *p, int operand) {
     for (int f = 0; f < p->num_forwards; f++)
         if (p->forwards[f].operand == operand) return true;
     return false;
 }
 
+/* The box becomes the band's rows; operands that are `fixed` stay, or go round their
+ * ring. Large results are told to be parts of something larger. */
 static void move_to_band(box *b, const asn_band *band) {
     const asn_program *p = b->p;
     b->shape[0] = b->way.rows = band->rows;
@@ -283,6 +301,7 @@ static asn_status use_program(const asn_program *p, const asn_node *nodes) {
     return ASN_OK;
 }
 
+/* The same for a node that is a program of its own. */
 static asn_status use_node(const asn_node *node) {
     for (int k = 0; k < node->num_in; k++)
         ASN_TRY(use_ref(&node->in[k], false));
@@ -307,6 +326,7 @@ static asn_status find_operands(box *b, const bool *forwarded) {
     return ASN_OK;
 }
 
+/* A program: whole, in regions, or (band not NULL) over rows of it. */
 static asn_status launch(asn_program *p, const asn_node *nodes, const bool *forwarded,
                          const asn_band *band) {
     box b;                              /* which is filled as far as it is used */
@@ -363,6 +383,7 @@ static asn_status build_node(const asn_node *node, asn_built *out) {
     return ASN_OK;
 }
 
+/* (Contract in launch.h.) By description: it is not planned. */
 asn_status asn_fuse_node(const asn_node *node) {
     aclnnxOperand operands[4];
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];

@@ -19,7 +19,8 @@ ASN_CHECK_RESULT asn_status asn_launch_band(asn_program *p, const asn_node *node
 /* One node: as a fused program of its own, or (fusion off) through CANN's single
  * operators. */
 ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);
-/* Through single aclnn operators only (lower.c). */
+/* Through single aclnn operators only (lower.c); what none computes by the fused operator
+ * or the host. */
 ASN_CHECK_RESULT asn_status asn_lower_node(const asn_node *node);
 /* A node as a one-operation fused program. */
 ASN_CHECK_RESULT asn_status asn_fuse_node(const asn_node *node);

@@ -6,7 +6,9 @@
  * What no CANN operator computes runs as a one-operation fused program and is counted as
  * a fallback; without that, as a composition of other operations (compose.h), or by the
  * fallback policy.
- */
+ *
+ * Which dtypes an operator takes is not looked up but asked: its first phase refuses what
+ * the device lacks, and the node is tried once more in a wider dtype. */
 #include <string.h>
 
 #include "aclnnop/aclnn_all.h"
@@ -71,6 +73,7 @@ static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
     return status;
 }
 
+/* A copy or a cast, as CANN has them; spreads `from` over `to`. */
 static asn_status convert_direct(const asn_array *from, const asn_array *to) {
     aclTensor *t[2] = {NULL, NULL};
     aclDataType type = (aclDataType)asn_dtype_table[to->layout.dtype].acl;
@@ -96,7 +99,7 @@ static asn_status convert(const asn_array *from, const asn_array *to) {
     return status;
 }
 
-/* Operand k in the dtype its operation wants. */
+/* Operand k in the dtype its operation wants, as an array to be ended. */
 static asn_status operand(const asn_node *node, int k, asn_dtype want, asn_array *out) {
     asn_array raw;
     if (node->in[k].buffer)
@@ -116,6 +119,7 @@ static asn_status operand(const asn_node *node, int k, asn_dtype want, asn_array
     return status;
 }
 
+/* First phases by their parameters: what the rows of the table take. */
 typedef aclnnStatus (*unary_fn)(const aclTensor *, aclTensor *, uint64_t *,
                                 aclOpExecutor **);
 typedef aclnnStatus (*binary_fn)(const aclTensor *, const aclTensor *, aclTensor *,
@@ -134,6 +138,7 @@ static asn_status call(const asn_acl_operator *op, const asn_node *node, aclTens
     aclScalar *alpha = NULL;
     int64_t one = 1;
     int code;
+    /* CANN's add and subtract have a factor for the second operand: 1. */
     if (!strcmp(row->cann, "Add") || !strcmp(row->cann, "Sub")) {
         alpha = asn_operator_scalar(&one, ACL_INT64);
         if (!alpha) return ASN_ERR_MEMORY;
@@ -161,7 +166,9 @@ static asn_status call(const asn_acl_operator *op, const asn_node *node, aclTens
     return status;
 }
 
-/* *refused: the device has no such dtypes, and nothing was done. */
+/* A node that is an elementwise operation: operands cast, the operator, the result cast
+ * where the output is of another dtype. *refused: the device has no such dtypes, and
+ * nothing was done. */
 static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
                               bool *refused) {
     asn_dtype result = asn_op_result((asn_op)node->op, (asn_dtype)node->loop);
@@ -195,7 +202,8 @@ static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
     return status;
 }
 
-/* The reductions that CANN has for any set of axes. */
+/* The reductions that CANN has for any set of axes. *handled false: it is another one, or
+ * of dtypes for which CANN's result is not NumPy's; nothing was done. */
 static asn_status reduce(const asn_node *node, bool *handled) {
     asn_array in, out;
     int64_t axes[ASN_MAX_DIMS];
@@ -255,6 +263,7 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     return status;
 }
 
+/* ASN_OP_COPY: a copy, a cast, or a fill with a number. */
 static asn_status move(const asn_node *node) {
     asn_array in, out;
     ASN_TRY(ref_array(node, &node->out, &out));
@@ -282,8 +291,9 @@ static bool find_row_operator(uint16_t op, asn_acl_operator *out) {
     return out->run != NULL;
 }
 
-/* Tensors are made of a buffer's flushed state; the node being lowered is no longer part
- * of it. */
+/* (Contract in launch.h.) In order: the reduction, copy or operator of CANN's, then in a
+ * wider dtype; the fused operator; a composition; the host. Tensors are made of a
+ * buffer's flushed state; the node being lowered is no longer part of it. */
 asn_status asn_lower_node(const asn_node *node) {
     bool handled = false;
     asn_acl_operator op;

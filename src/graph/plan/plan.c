@@ -1,6 +1,8 @@
 /* L2 graph: planning (see plan.h).
  *
- * Grouping is plan_group.c.
+ * Grouping is plan_group.c; copies that need not run are plan_forward.c's, slices
+ * plan_cut.c's. Here the groups become programs, and where there is a choice of whole
+ * nodes or slices the better one is taken.
  *
  * Building (ops/program.h). Inside a program each place has a current value: the last one
  * written there. Loads happen once per place. A value is stored only if someone can still
@@ -19,6 +21,7 @@ typedef struct {
     int node, slot, value; /* the place's current value */
 } place;
 
+/* One program under construction; values are the builder's numbers. */
 typedef struct {
     const asn_node *nodes;
     asn_builder code;
@@ -29,10 +32,12 @@ typedef struct {
     int value[ASN_TRACE_MAX_NODES]; /* each node's result, in out's dtype */
 } builder;
 
+/* Reference `slot` of a node: 0 = out, 1.. = in. */
 static const asn_ref *ref_of(const asn_node *node, int slot) {
     return slot == 0 ? &node->out : &node->in[slot - 1];
 }
 
+/* The value of a place: what was computed or loaded before, else a new input. */
 static int load(builder *b, int node, int slot) {
     const asn_ref *ref = ref_of(&b->nodes[node], slot);
     for (int i = 0; i < b->num_places; i++) {
@@ -47,6 +52,7 @@ static int load(builder *b, int node, int slot) {
     return value;
 }
 
+/* A node has written its place: later loads find this value. */
 static void set_place(builder *b, int node, int value) {
     const asn_ref *out = &b->nodes[node].out;
     for (int i = 0; i < b->num_places; i++) {
@@ -60,6 +66,7 @@ static void set_place(builder *b, int node, int value) {
     b->places[b->num_places++] = (place){node, 0, value};
 }
 
+/* A node's instructions: casts to the loop's dtype, the operation, a cast to out's. */
 static void compute(builder *b, int at) {
     const asn_node *node = &b->nodes[at];
     const asn_op op = (asn_op)node->op;
@@ -73,6 +80,7 @@ static void compute(builder *b, int at) {
     if (node->reduce_op == ASN_OP_NONE) set_place(b, at, b->value[at]);
 }
 
+/* Numbers the registers, and drops inputs that nothing needs. */
 static asn_status finish(builder *b, asn_program *p) {
     asn_built built = {.instrs = p->instrs};
     ASN_TRY(asn_build_finish(&b->code, &built));
@@ -86,6 +94,7 @@ static asn_status finish(builder *b, asn_program *p) {
     return ASN_OK;
 }
 
+/* Which inputs are read where their pieces lie, since the copies do not run. */
 static void find_forwards(asn_program *p, const asn_plan *plan, const asn_node *nodes,
                           int count) {
     for (int i = 0; i < p->num_in; i++) {
@@ -101,6 +110,7 @@ static void find_forwards(asn_program *p, const asn_plan *plan, const asn_node *
     }
 }
 
+/* Program g of the groups; nodes in the trace's order. */
 static asn_status build(asn_program *p, builder *b, const asn_plan *plan, int g,
                         const asn_node *nodes, int count, const bool *dead) {
     memset(p, 0, offsetof(asn_program, instrs));
@@ -125,12 +135,14 @@ static asn_status build(asn_program *p, builder *b, const asn_plan *plan, int g,
     return ASN_OK;
 }
 
+/* Whether the program loads from the buffer. */
 static bool is_read(const asn_program *p, const asn_node *nodes, const asn_buffer *b) {
     for (int i = 0; i < p->num_in; i++)
         if (asn_program_ref(p, nodes, i)->buffer == b) return true;
     return false;
 }
 
+/* Outputs that a later program loads: worth keeping in the caches. */
 static void find_read_soon(asn_plan *plan, const asn_node *nodes) {
     for (int g = 0; g < plan->num_programs; g++) {
         asn_program *p = &plan->programs[g];
@@ -143,7 +155,7 @@ static void find_read_soon(asn_plan *plan, const asn_node *nodes) {
     }
 }
 
-/* Programs that have something to run. */
+/* Programs that have something to run: more than copies that do not. */
 static int count_running(const asn_plan *plan, int count) {
     bool runs[ASN_TRACE_MAX_NODES] = {false};
     int num = 0;
@@ -187,6 +199,7 @@ static void forward(asn_plan *plan, asn_group *groups, const asn_node *nodes, in
 
 static uint32_t programs_made;
 
+/* A plan of these nodes, all whole. After a failure nothing is left of it. */
 static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
                        bool fuse) {
     asn_group groups[ASN_TRACE_MAX_NODES];
@@ -216,7 +229,8 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const b
 
 /* ---- whole nodes, or slices of them */
 
-/* Estimated time of a plan's programs, ns: a call, a row, an operand's bytes. */
+/* Estimated time of a plan's programs, ns: a call, a row, an operand's bytes. Only to
+ * compare two plans of one trace. */
 static double estimate(const asn_plan *plan, const asn_node *nodes) {
     double ns = 0;
     for (int g = 0; g < plan->num_programs; g++) {
@@ -241,7 +255,8 @@ static bool has_forwards(const asn_plan *plan) {
     return false;
 }
 
-/* Plans the slices instead, when there are some and that is faster. */
+/* Plans the slices instead, when there are some and that is faster. Only where no copies
+ * are left out: regions and slices are not combined. */
 static asn_status try_slices(asn_plan *plan, const asn_node *nodes, int count,
                              const bool *dead) {
     asn_slice slices[ASN_TRACE_MAX_NODES];
@@ -279,6 +294,8 @@ static int last_reader(const asn_plan *plan, const asn_node *nodes, int count, i
     return last;
 }
 
+/* plan->last: after which program a node's references may go. Of slices, a node waits for
+ * its last one. */
 static void find_last(asn_plan *plan, const asn_node *nodes, int count) {
     memset(plan->last, 0, sizeof plan->last);
     for (int i = 0; i < (plan->num_slices ? plan->num_slices : count); i++) {

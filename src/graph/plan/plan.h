@@ -27,6 +27,7 @@ typedef struct {
     uint8_t operand, axis, num, node[ASN_MAX_PIECES];
 } asn_pieces;
 
+/* One program of a plan; what it needs of nodes is by their number. */
 typedef struct {
     uint32_t serial; /* of no other program in the life of the process */
     int num_in, num_out, num_instrs, num_regs, num_nodes;

@@ -7,6 +7,8 @@
  * that equality is in the key). A table of fixed size; a plan may stand in any of a few
  * slots, and a newer one replaces the one that was used longest ago. (With one slot each,
  * a loop over 62 structures planned a quarter of them again at every turn.)
+ * A hit compares the whole key, so a plan is never taken for a trace that only has the
+ * same hash.
  */
 #include <string.h>
 
@@ -24,6 +26,7 @@ typedef struct {
     asn_plan plan;
 } slot;
 
+/* The lock guards the table. */
 static slot slots[SETS][WAYS];
 static uint64_t hashes[SETS][WAYS]; /* apart: those of a set are one cache line */
 static uint64_t now;
@@ -82,6 +85,8 @@ static inline int64_t *put_ref(int64_t *key, const asn_ref *ref, int ndim,
     return key;
 }
 
+/* One node; what is as before, or goes without saying, is a bit of the first word.
+ * `base`: where buffers' numbers begin, this time. */
 static inline int64_t *put_node(int64_t *key, const asn_node *nodes, int at, bool dead,
                                 uint32_t base, numbers *met) {
     const asn_node *node = &nodes[at], *before = at ? node - 1 : node;
@@ -103,12 +108,14 @@ static inline int64_t *put_node(int64_t *key, const asn_node *nodes, int at, boo
     return key;
 }
 
+/* The key's words, or -1: it would not fit, and the plan is not kept. */
 static int make_key(int64_t *key, const asn_node *nodes, int count, const bool *dead) {
     uint32_t base = next_id;
     numbers met;
     int64_t *end = key;
     met.num = 0;
     for (int i = 0; i < count; i++) {
+        /* The most that a node can take. */
         if (end - key + 8 + 5 * (nodes[i].ndim + 2) > KEY_MAX) return -1;
         end = put_node(end, nodes, i, dead[i], base, &met);
     }
@@ -130,6 +137,7 @@ static slot *find(uint64_t hash, const int64_t *key, int words, bool *hit) {
     return oldest;
 }
 
+/* With an event for the profile. */
 static asn_status make(asn_plan *plan, const asn_node *nodes, int count,
                        const bool *dead) {
     asn_mark mark = asn_profile_begin();
@@ -138,6 +146,7 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count,
     return ASN_OK;
 }
 
+/* (Contract in plan.h.) Nothing is given up before the new plan is there. */
 asn_status asn_plan_get(asn_plan **plan, const asn_node *nodes, int count,
                         const bool *dead, bool *hit) {
     static int64_t key[KEY_MAX];

@@ -6,13 +6,13 @@
  * the last row in two. A node is elementwise and never overlaps itself, so it may be
  * taken apart freely; what may be fused then is decided by the grouping, which sees
  * slices as nodes like any other (equal edges share a program, so the nine regions of a
- * five-point stencil are four). Whether it pays is for the planner to compare
- * (plan.c): conjugate gradients on 256 x 256 go from five passes to one.
+ * five-point stencil are four). Whether it pays is for the planner to compare (plan.c):
+ * conjugate gradients on 256 x 256 go from five passes to one.
  *
  * A *frame* is the iteration space of the largest node that touches such an array; its
  * members are the nodes whose references to the array lie at one place of the frame, and
- * those that make a member's temporaries or read its results element for element.
- */
+ * those that make a member's temporaries or read its results element for element. Only
+ * positive strides and up to four dimensions: everything else is left whole. */
 #include "graph/plan/plan_cut.h"
 
 #include <string.h>
@@ -34,6 +34,7 @@ typedef struct {
     int64_t cuts[ASN_SLICE_DIMS][MAX_CUTS]; /* ascending */
 } frame;
 
+/* Elementwise, and of as many dimensions. */
 static bool may_join(const frame *f, int at) {
     const asn_node *node = &f->nodes[at];
     return node->reduce_op == ASN_OP_NONE && node->ndim == f->ndim;
@@ -62,11 +63,12 @@ static bool locate(const frame *f, const int64_t *shape, const asn_ref *ref,
     return rest == 0;
 }
 
+/* Reference `slot` of a node: 0 = out, 1.. = in. */
 static const asn_ref *ref_of(const asn_node *node, int slot) {
     return slot == 0 ? &node->out : &node->in[slot - 1];
 }
 
-/* Node `at` touches the array, at one place of the frame only. */
+/* Node `at` touches the array, at one place of the frame only; sets its start there. */
 static bool lies_in(frame *f, int at) {
     const asn_node *node = &f->nodes[at];
     bool found = false;
@@ -82,6 +84,7 @@ static bool lies_in(frame *f, int at) {
     return found;
 }
 
+/* Whether element i of x, over a's shape, is element i of y, over b's. */
 static bool same_elements(const asn_node *a, const asn_ref *x, const asn_node *b,
                           const asn_ref *y) {
     if (x->buffer != y->buffer || x->offset != y->offset || x->dtype != y->dtype)
@@ -93,6 +96,7 @@ static bool same_elements(const asn_node *a, const asn_ref *x, const asn_node *b
     return true;
 }
 
+/* How many nodes write the buffer. */
 static int writers(const frame *f, const asn_buffer *b) {
     int n = 0;
     for (int i = 0; i < f->count; i++)
@@ -100,7 +104,8 @@ static int writers(const frame *f, const asn_buffer *b) {
     return n;
 }
 
-/* Node `at` makes a temporary that only members read, all at one place of the frame. */
+/* Node `at` makes a temporary that only members read, all at one place of the frame,
+ * where it is then a member, too. */
 static bool feeds(frame *f, int at) {
     const asn_node *node = &f->nodes[at];
     int reader = NONE;
@@ -119,7 +124,7 @@ static bool feeds(frame *f, int at) {
     return reader != NONE;
 }
 
-/* Node `at` reads what a member, alone, writes. */
+/* Node `at` reads what a member, alone, writes: it lies where that does. */
 static bool follows(frame *f, int at) {
     const asn_node *node = &f->nodes[at];
     for (int i = 0; i < at; i++) {
@@ -135,6 +140,7 @@ static bool follows(frame *f, int at) {
     return false;
 }
 
+/* An edge of a member along axis d, in order, once; false: there are too many. */
 static bool add_cut(frame *f, int d, int64_t at) {
     int n = f->num_cuts[d], i = n;
     while (i > 0 && f->cuts[d][i - 1] > at)
@@ -169,6 +175,8 @@ static bool find_frame(frame *f, int at) {
     f->strides = whole->strides;
     f->offset = whole->offset;
     f->dtype = whole->dtype;
+    /* Those that touch the array; then, backwards, what feeds them; then what follows
+     * them. */
     for (int i = 0; i < f->count; i++)
         f->member[i] = may_join(f, i) && lies_in(f, i);
     for (int i = f->count - 1; i >= 0; i--)
@@ -202,6 +210,7 @@ static int slice_member(const frame *f, int at, asn_slice *slices, int num) {
             s->start[k] = f->cuts[k][index[k]] - f->start[at][k];
             s->shape[k] = f->cuts[k][index[k] + 1] - f->cuts[k][index[k]];
         }
+        /* The next box, row-major; d becomes -1 behind the last. */
         for (d = f->ndim - 1; d >= 0 && ++index[d] == end[d]; d--)
             index[d] = first[d];
     }
@@ -221,6 +230,8 @@ static bool writes_part(const asn_node *nodes, int count, int at) {
     return larger;
 }
 
+/* (Contract in plan_cut.h.) The first array that has a frame is cut; the others' nodes
+ * stay whole. */
 int asn_plan_cut(asn_slice *slices, const asn_node *nodes, int count, const bool *dead) {
     int num = 0;
     frame f = {.nodes = nodes, .dead = dead, .count = count};
@@ -243,6 +254,8 @@ int asn_plan_cut(asn_slice *slices, const asn_node *nodes, int count, const bool
     return num;
 }
 
+/* (Contract in plan_cut.h.) A slice is its node with a smaller shape, and references
+ * moved. */
 const asn_node *asn_plan_nodes(const asn_plan *plan, const asn_node *nodes,
                                asn_node *room) {
     if (!plan->num_slices) return nodes;

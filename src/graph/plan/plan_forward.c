@@ -10,8 +10,7 @@
  * megabyte.
  *
  * The temporary's writers are the pieces and nothing else, together they tile it, and
- * nobody writes their sources before the last reader has run.
- */
+ * nobody writes their sources before the last reader has run. */
 #include "graph/plan/plan_forward.h"
 
 #include <string.h>
@@ -24,6 +23,7 @@ enum {
     MAX_CUTS = 2 * ACLNNX_MAX_OPERANDS
 };
 
+/* A plain copy from another buffer, without a cast. */
 static bool is_piece(const asn_node *node) {
     return node->op == ASN_OP_COPY && node->reduce_op == ASN_OP_NONE &&
            node->num_in == 1 && node->in[0].buffer &&
@@ -44,11 +44,14 @@ static int slab_axis(const asn_node *piece, const asn_node *reader, const asn_re
         axis = d;
     }
     if (axis < 0 || ref->strides[axis] <= 0) return -1;
+    /* Bytes from the reader's first element to the piece's. */
     int64_t behind = piece->out.offset - ref->offset;
     *start = behind / ref->strides[axis];
     return behind % ref->strides[axis] == 0 ? axis : -1;
 }
 
+/* (Contract in plan_forward.h.) Pieces are kept in order of their starts; at the end they
+ * must tile the axis without gap or overlap. */
 bool asn_plan_pieces(asn_pieces *pieces, const asn_node *nodes, int count, int reader,
                      const asn_ref *ref) {
     int64_t covered = 0, starts[ASN_MAX_PIECES];
@@ -77,7 +80,8 @@ bool asn_plan_pieces(asn_pieces *pieces, const asn_node *nodes, int count, int r
     return pieces->num && covered == nodes[reader].shape[pieces->axis];
 }
 
-/* The source of piece c still holds when program `last` runs. */
+/* The source of piece c still holds when program `last` runs: nobody in between, nor
+ * beside the piece in its program, writes it. */
 static bool source_lasts(const asn_plan *plan, const asn_node *nodes, int count, int c,
                          int last) {
     for (int k = 0; k < count; k++)
@@ -88,6 +92,7 @@ static bool source_lasts(const asn_plan *plan, const asn_node *nodes, int count,
     return true;
 }
 
+/* Whether program g has a reduction, which cannot run in regions. */
 static bool reduces(const asn_plan *plan, const asn_node *nodes, int count, int g) {
     for (int i = 0; i < count; i++)
         if (plan->group_of[i] == g && nodes[i].reduce_op != ASN_OP_NONE) return true;
@@ -118,6 +123,7 @@ static bool can_forward(const asn_plan *plan, const asn_node *nodes, int count,
     return true;
 }
 
+/* Each cut once; too many are dropped, which estimates fewer regions. */
 static void add_cut(int64_t *cuts, int *num, int64_t at) {
     for (int i = 0; i < *num; i++)
         if (cuts[i] == at) return;
@@ -149,11 +155,13 @@ static bool regions_pay(const asn_plan *plan, const asn_node *nodes, int count, 
     return regions * REGION <= size;
 }
 
+/* All pieces of the temporary together. */
 static void mark(asn_plan *plan, const asn_node *nodes, int count, int c, bool forward) {
     for (int i = 0; i < count; i++)
         if (nodes[i].out.buffer == nodes[c].out.buffer) plan->forwarded[i] = forward;
 }
 
+/* Whether regions pay for every program that reads the temporary. */
 static bool readers_pay(const asn_plan *plan, const asn_node *nodes, int count, int c) {
     for (int i = 0; i < count; i++)
         for (int k = 0; k < nodes[i].num_in; k++)
@@ -163,6 +171,8 @@ static bool readers_pay(const asn_plan *plan, const asn_node *nodes, int count, 
     return true;
 }
 
+/* (Contract in plan_forward.h.) One temporary after the other; each may make the regions
+ * of a program more. */
 bool asn_plan_forward(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
                       bool regroups) {
     bool any = false;

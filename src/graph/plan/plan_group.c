@@ -10,6 +10,9 @@
  * Then temporaries sink: a value that only a later program reads is computed there, where
  * it needs no memory. (x - x.mean(0)) / x.std(0) so reads x three times and writes once;
  * without, the difference is written and read back.
+ *
+ * Both steps are greedy and compare nodes pair by pair, which is affordable: a trace is
+ * short, and its plan is kept.
  */
 #include "graph/plan/plan_group.h"
 
@@ -54,8 +57,10 @@ static bool writes_twice(const asn_node *node, const asn_ref *x) {
                                asn_itemsize(x->dtype));
 }
 
+/* How two nodes may stand: anywhere, the later in the same program or after, after. */
 typedef enum { FREE, TOGETHER, LATER } dependence;
 
+/* By one reference of each. A reduction's result is not there before its program ends. */
 static dependence between(const asn_node *a, const asn_ref *x, const asn_node *b,
                           const asn_ref *y) {
     if (x->buffer != y->buffer || !x->buffer) return FREE;
@@ -92,6 +97,7 @@ static int most_instrs(const asn_node *node) {
     return n + (asn_op_result((asn_op)node->op, loop) != (asn_dtype)node->out.dtype);
 }
 
+/* Whether the program can take the node in; *why: not. */
 static bool fits(const asn_group *g, const asn_node *nodes, const asn_node *node,
                  asn_cut *why) {
     if (!same_shape(&nodes[g->first], node))
@@ -166,6 +172,7 @@ static int follows(const asn_plan *plan, const asn_node *nodes, int i, int j,
     return *d == LATER ? plan->group_of[i] + 1 : *d == TOGETHER ? plan->group_of[i] : 0;
 }
 
+/* Whether node i reads what copies that do not run would have written. */
 static bool reads_forwarded(const asn_plan *plan, const asn_node *nodes, int i) {
     for (int c = 0; c < i; c++)
         if (plan->forwarded[c] && reads(&nodes[i], &nodes[c])) return true;
@@ -203,6 +210,7 @@ static int assign_groups(asn_plan *plan, asn_group *groups, const asn_node *node
                                                             : ASN_CUT_OVERLAP;
             }
         }
+        /* Why the last program ends, for asn_explain. */
         if (num && earliest == num) groups[num - 1].cut = why;
         int g = fuse ? earliest : num;
         while (g < num && (!fits(&groups[g], nodes, &nodes[j], &groups[g].cut) ||
@@ -218,6 +226,8 @@ static int assign_groups(asn_plan *plan, asn_group *groups, const asn_node *node
     return num;
 }
 
+/* (Contract in plan_group.h.) Dead results only for other programs; of a reduction also
+ * for its own, as it is not there while that runs. */
 bool asn_plan_must_store(const asn_plan *plan, const asn_node *nodes, int count,
                          const bool *dead, int at) {
     const asn_node *node = &nodes[at];
@@ -336,6 +346,7 @@ static void sink(asn_plan *plan, asn_group *groups, const asn_node *nodes, int c
     int to = sinks_to(plan, groups, nodes, count, dead, j), from = plan->group_of[j];
     if (to < 0) return;
     asn_group before = groups[to];
+    /* Backwards from j: what was moved may take its own temporaries along. */
     for (int i = j; i >= 0; i--) {
         bool goes = i == j;
         for (int k = i + 1; k <= j && !goes; k++)
@@ -357,6 +368,7 @@ static void sink(asn_plan *plan, asn_group *groups, const asn_node *nodes, int c
         if (moved[i]) plan->group_of[i] = (uint8_t)to;
 }
 
+/* The last ones first: they may make their operands' turn. */
 static void sink_temporaries(asn_plan *plan, asn_group *groups, const asn_node *nodes,
                              int count, const bool *dead) {
     for (int j = count - 1; j >= 0; j--)
@@ -378,6 +390,8 @@ static int drop_empty(asn_plan *plan, asn_group *groups, int num_groups, int cou
     return kept;
 }
 
+/* (Contract in plan_group.h.) Three tries: without counting dead results, then with, and
+ * sunk temporaries if they still fit. */
 int asn_plan_group_nodes(asn_plan *plan, asn_group *groups, const asn_node *nodes,
                          int count, const bool *dead, bool fuse) {
     int num = assign_groups(plan, groups, nodes, count, dead, fuse, false);

@@ -4,6 +4,7 @@
 
 #include "graph/plan/plan.h"
 
+/* A program while nodes are being distributed. */
 typedef struct {
     int first;            /* a node of it, for the shape */
     int operands, instrs; /* upper bounds */

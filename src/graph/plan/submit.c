@@ -34,6 +34,8 @@ static bool holds_much(asn_trace *t) {
     return held > ASN_TRACE_HELD_BYTES;
 }
 
+/* Whether a recorded node writes what the node reads, or touches what it writes: it must
+ * then not run before that one. */
 static bool pending(const asn_node *n) {
     if (n->out.buffer->trace_refs) return true;
     for (int k = 0; k < n->num_in; k++)
@@ -41,6 +43,7 @@ static bool pending(const asn_node *n) {
     return false;
 }
 
+/* Whether the host shares memory of the node. */
 static bool touches_shared(const asn_node *n) {
     bool shared = n->out.buffer->shared;
     for (int k = 0; k < n->num_in; k++)
@@ -74,6 +77,8 @@ static asn_status submit_captured(asn_draft *d) {
     return !may || full ? asn_trace_flush() : ASN_OK;
 }
 
+/* Records the operation or runs it. The trace is flushed when it may not go on: nothing
+ * is lazy, the host shares the memory, or the trace holds too much. */
 static asn_status submit_locked(asn_draft *d) {
     asn_node *n = &d->node;
     if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);

@@ -1,11 +1,9 @@
-/* L2 graph: bindings (see binding.h): a table of fixed size, addressed by a hash of the
- * key; a newer entry replaces an older one in its slot.
+/* L2 graph: which loops an operation runs (see binding.h): a table of fixed size,
+ * addressed by a hash of the key; a newer entry replaces an older one in its slot.
  *
- * A binding only holds for what is the same for all values: dtypes. What depends on a
+ * An entry only holds for what is the same for all values: dtypes. What depends on a
  * value (a Python integer out of range, a negative integer power) is looked at by the
- * caller. When the device is closed and opened again the table starts
- * over.
- */
+ * caller. When the device is closed and opened again the table starts over. */
 #include "graph/small/binding.h"
 
 #include <string.h>
@@ -19,10 +17,13 @@ static asn_binding slots[1 << SLOT_BITS];
 uint32_t asn_direct_since = UINT32_MAX;
 static uint32_t never = UINT32_MAX; /* the opening that has no direct path */
 
+/* Looks once per opening of the device whether it has single loops and memory that the
+ * host reaches; both answers are kept. */
 bool asn_direct_find(void) {
     if (never == asn_device_generation) return false;
     if (asn_device_open() != ASN_OK) {
-        asn_error_clear(); /* the general path meets it again */
+        /* the general path finds the same error */
+        asn_error_clear(); /* the general path finds the same error */
         return false;
     }
     memset(slots, 0, sizeof slots);
@@ -32,10 +33,13 @@ bool asn_direct_find(void) {
     return can;
 }
 
+/* The slot of a key: multiplicative hashing, by the upper bits. */
 static inline asn_binding *slot_of(uint32_t key) {
     return &slots[key * 2654435769u >> (32 - SLOT_BITS)];
 }
 
+/* (Contract in binding.h.) Each answer is kept until the device is opened again; a loop
+ * that is missing is looked for again at each call. */
 const aclnnxLoop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype) {
     static const aclnnxLoop *known[2][ASN_OP_COUNT][ASN_DTYPE_COUNT];
     static uint32_t since;
@@ -53,6 +57,7 @@ const aclnnxLoop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype) {
     return loop;
 }
 
+/* (Contract in binding.h.) The device keeps these itself. */
 const aclnnxLoop *asn_binding_cast(asn_dtype from, asn_dtype to) {
     return asn_acl.aclnnxLoopFind(ACLNNX_LOOP_CAST, asn_dtype_table[to].acl,
                                   asn_dtype_table[from].acl);
@@ -71,6 +76,9 @@ static bool compares_mixed(asn_op op, const asn_operand *in) {
            asn_is_integer((asn_dtype)a.dtype) && asn_is_integer((asn_dtype)b.dtype);
 }
 
+/* Fills in a fresh binding. It stays without a loop, which means the general path, where
+ * dtypes do not resolve, a needed cast is missing, or an operand is a Python bool or
+ * complex number. */
 static void resolve(asn_binding *b, asn_op op, const asn_operand *in) {
     const asn_op_info *info = &asn_op_table[op];
     asn_type types[3];
@@ -98,6 +106,7 @@ static void resolve(asn_binding *b, asn_op op, const asn_operand *in) {
     b->loop = asn_binding_loop(ACLNNX_LOOP_MAP, op, loop);
 }
 
+/* (Contract in binding.h.) Also a refusal is kept, so that it is not worked out again. */
 const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *in) {
     asn_binding *b = slot_of(key);
     if (__builtin_expect(b->key == key + 1, 1)) return b;
@@ -107,6 +116,7 @@ const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *i
     return b;
 }
 
+/* (Contract in binding.h.) An exponent is negative where its highest byte is. */
 bool asn_binding_refuses(const asn_binding *b, int64_t n, const void *exponents) {
     int64_t item = asn_itemsize((asn_dtype)b->operand[1]);
     const int8_t *top = (const int8_t *)exponents + item - 1;

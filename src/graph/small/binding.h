@@ -1,4 +1,9 @@
-/* L2 graph: which loops an operation on operands of given dtypes runs, resolved once. */
+/* L2 graph: which loops an operation on operands of given dtypes runs, found once (its
+ * "binding": nothing to do with Python's).
+ *
+ * A small operation costs a few nanoseconds in its loop. To resolve its dtypes each time
+ * would cost many times that, so the answer is kept under a key made of the operation and
+ * its operands' dtypes. */
 #ifndef ASN_GRAPH_SMALL_BINDING_H
 #define ASN_GRAPH_SMALL_BINDING_H
 
@@ -10,6 +15,7 @@
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
 
+/* What is known of an operation on operands of given dtypes. */
 typedef struct {
     uint32_t key;
     uint8_t result, operand[3]; /* dtypes */
@@ -49,17 +55,21 @@ const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *i
 bool asn_binding_refuses(const asn_binding *b, int64_t n, const void *exponents);
 /* The full reduction of an array like `a`; result is its dtype. */
 const asn_binding *asn_binding_fold(asn_op op, const asn_array *a);
+/* Single loops, NULL where the device has none: a conversion; argmin (argmax); a loop of
+ * `kind` (ACLNNX_LOOP_*: elementwise, or folding an array into one element) in one dtype.
+ * asn_direct_ready. */
 const aclnnxLoop *asn_binding_cast(asn_dtype from, asn_dtype to);
 const aclnnxLoop *asn_binding_arg(bool smallest, asn_dtype dtype);
 const aclnnxLoop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype);
 
-/* One loop over n elements; met (or NULL) receives floating-point conditions. */
+/* One loop over n elements; *met (or NULL) receives the floating-point exceptions that it
+ * raises. Bit k of `immediates`: src[k] is one number for all elements. */
 static inline void asn_loop_run(const aclnnxLoop *loop, int64_t n, void *out,
                                 const void *const *src, uint32_t immediates,
                                 uint32_t *met) {
     asn_acl.aclnnxLoopRun(loop, n, out, src, immediates, met);
 }
-/* The conditions of an operation, under its name. */
+/* Notes the exceptions that an operation raised, under its name. */
 static inline void asn_loop_report(uint32_t met, asn_op op) {
     if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, asn_op_table[op].name);
 }

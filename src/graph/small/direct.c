@@ -1,9 +1,9 @@
 /* L2 graph: the shortest path of small operations (see direct.h).
  *
  * What a ten-element operation costs is not its loop (5 ns) but everything around it.
- * Here nothing is described: the loop for an operation and its operands' dtypes is
- * resolved once and kept in a table (`binding`), and is called with plain addresses. A
- * result's buffer comes with storage from the thread's stock.
+ * Here nothing is described: the loop for an operation and its operands' dtypes is found
+ * once and kept in a table (binding.h), and is called with plain addresses. A result's
+ * buffer comes with storage from the thread's stock.
  *
  * Order: an operation may run now only if nothing recorded writes its inputs or touches
  * its output, and nothing is queued on the stream. Everything else is the general path's.
@@ -30,19 +30,24 @@ enum { SCRATCH_BYTES = ASN_DIRECT_SCRATCH };
 
 /* ---- memory */
 
+/* Row-major elements whose values are there: they have memory, nothing recorded writes
+ * it, and bool elements are canonical. */
 static inline bool lies_ready(const asn_array *a) {
     return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) == ASN_C_CONTIGUOUS &&
            a->buffer->data && !a->buffer->trace_writes && a->layout.size > 0;
 }
 
+/* The same, few enough for this path. */
 static inline bool readable(const asn_array *a) {
     return lies_ready(a) && a->layout.size <= ASN_DIRECT_ELEMENTS;
 }
 
+/* Host address of element (0, ..., 0) of such an array. */
 static inline void *address(const asn_array *a) {
     return (char *)a->buffer->data + a->layout.offset;
 }
 
+/* (Contract in direct.h.) For writing, nothing recorded may read it either. */
 void *asn_direct_memory(const asn_array *a, bool for_write) {
     if (!asn_direct_ready() || !readable(a)) return NULL;
     if (for_write && (a->buffer->trace_refs || !(a->layout.flags & ASN_WRITEABLE)))
@@ -82,6 +87,8 @@ static inline uint8_t fresh_flags(const asn_layout *l) {
                      ASN_ALIGNED);
 }
 
+/* (Contract in direct.h.) In one dimension an array is row-major and column-major at
+ * once. */
 bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
                     void **data) {
     int64_t size = 1;
@@ -104,6 +111,7 @@ bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t 
 
 /* ---- elementwise */
 
+/* Whether two row-major arrays have one shape. */
 static inline bool same_shape(const asn_layout *a, const asn_layout *b) {
     if (a == b) return true;
     if (a->ndim != b->ndim || a->size != b->size) return false;
@@ -171,6 +179,7 @@ static inline const asn_layout *common_layout(int num_in, const asn_operand *in,
     return l && l->ndim <= ASN_INLINE_DIMS ? l : NULL;
 }
 
+/* An operation on row-major arrays of one shape, and numbers: no broadcasting. */
 static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
                         asn_array *result) {
     int num_in = asn_op_table[op].num_in;
@@ -187,6 +196,7 @@ static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
             src[k] = address(in[k].array);
             continue;
         }
+        /* the general path says what is wrong with the number */
         if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
         immediates |= 1u << k;
     }
@@ -222,7 +232,8 @@ static bool lies_in_order(const asn_layout *l) {
     return true;
 }
 
-/* The common shape, when NumPy would lay the result out row-major. */
+/* The common shape, when NumPy would lay the result out row-major: all operands lie in
+ * order, or the result is 1-d. */
 static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *shape,
                          int64_t *size) {
     const asn_layout *layouts[3];
@@ -311,6 +322,7 @@ call_spread(asn_op op, const asn_operand *in, const asn_array *out, asn_array *r
  * inlined there. */
 static _Thread_local bool profiled;
 
+/* Times a call for the profile. */
 static ASN_RECORDS bool call_profiled(asn_op op, const asn_operand *in,
                                       const asn_array *out, asn_array *result) {
     uint64_t begin = asn_profile_small_open();
@@ -331,6 +343,8 @@ static ASN_RECORDS bool call_profiled(asn_op op, const asn_operand *in,
     return true;
 }
 
+/* (Contract in direct.h.) The two ways are tried one after the other, the cheap one
+ * first. */
 bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result) {
     if (ASN_PROFILING && asn_profile_take_small() && !profiled)
@@ -367,6 +381,7 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
                             num_in + 1);
 }
 
+/* As call_profiled, of a copy. */
 static ASN_RECORDS bool copy_profiled(asn_array *result, const asn_array *a,
                                       asn_dtype dtype) {
     uint64_t begin = asn_profile_small_open();
@@ -379,6 +394,7 @@ static ASN_RECORDS bool copy_profiled(asn_array *result, const asn_array *a,
     return done;
 }
 
+/* (Contract in direct.h.) A copy in the same dtype is a copy of bytes. */
 bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
     if (ASN_PROFILING && asn_profile_take_small() && !profiled)
         return copy_profiled(result, a, dtype);
@@ -419,6 +435,8 @@ const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scra
     return scratch;
 }
 
+/* (Contract in direct.h.) One loop after a conversion on the stack, where the default
+ * dtype asks for one. */
 bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
     _Alignas(64) char scratch[SCRATCH_BYTES];
     uint32_t met = 0;
@@ -439,6 +457,8 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
                             b ? (asn_dtype)b->result : ASN_F64, 1);
 }
 
+/* (Contract in direct.h.) It takes more elements than the others do: nothing is copied,
+ * and one pass is short. */
 bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
     uint64_t begin = asn_small_begin();
     const asn_layout *l = &a->layout;

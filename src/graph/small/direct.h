@@ -3,7 +3,10 @@
  * Each function either does the whole operation and says true, or does nothing (and sets
  * no error) and says false: the operands are large, strided, recorded, of dtypes without
  * a loop, or the device has no single loops. The general path then does the same thing.
- */
+ * So a caller tries this first, and need not know when it can be done.
+ *
+ * An array is "ready" here when the host may read its memory now: it has memory, nothing
+ * recorded writes it, nothing is queued. */
 #ifndef ASN_GRAPH_SMALL_DIRECT_H
 #define ASN_GRAPH_SMALL_DIRECT_H
 
@@ -77,29 +80,30 @@ bool asn_direct_nonzero(asn_array *results, const asn_array *mask);
  */
 bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                          int64_t minlength);
-/* a @ b, matrices and vectors of one dtype; `what` reports its floating-point conditions
- * (NULL: nobody does). */
+/* a @ b, matrices and vectors of one dtype; floating-point exceptions are reported in the
+ * name of `what` (NULL: not at all). */
 bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
                        const char *what);
 /* The inner product of complex vectors of one dtype and any length, a conjugated. */
 bool asn_direct_vdot(asn_array *result, const asn_array *a, const asn_array *b);
 
 /* a's elements as `dtype`, in place or in ASN_DIRECT_SCRATCH bytes of scratch; NULL when
- * they are not settled, row-major and few, or no loop converts them. Library's lock
- * held. */
+ * they are not ready, row-major and few, or no loop converts them. Library's lock held.
+ */
 enum { ASN_DIRECT_SCRATCH = 8192 };
 const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scratch,
                                  uint32_t *met);
 /* Host address of a's elements, to be read now (or written, for_write), when they are
- * settled, row-major and few; NULL else. Library's lock held. */
+ * ready, row-major and few; NULL else. Library's lock held. */
 void *asn_direct_memory(const asn_array *a, bool for_write);
-/* Host address of element (0, ..., 0) of a settled array; NULL else. */
+/* Host address of element (0, ..., 0) of an array that no recorded operation writes; NULL
+ * else. Whether something is queued is the caller's to ask. */
 const char *asn_direct_settled(const asn_array *a);
 /* a's elements, stretched to a shape of `size` elements, into row-major memory. Lock
  * held, single loops may run. */
 bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
                         int64_t size);
-/* The other way: row-major elements into those of a settled array. Likewise. */
+/* The other way: row-major elements into those of a ready array. Likewise. */
 void asn_direct_unspread(const asn_array *a, const void *src);
 /* A new row-major array with storage, to be filled through *data now. */
 bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,

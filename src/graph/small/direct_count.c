@@ -27,6 +27,7 @@ static void write_positions(const asn_layout *l, const uint8_t *keep,
     }
 }
 
+/* Counts first, so that the results have their length at once. */
 static bool nonzero_locked(asn_array *results, const asn_array *mask) {
     const asn_layout *l = &mask->layout;
     const uint8_t *keep = asn_direct_memory(mask, false);
@@ -56,6 +57,8 @@ bool asn_direct_nonzero(asn_array *results, const asn_array *mask) {
 
 /* ---- bincount */
 
+/* Counts into a fresh result of as many bins as the largest element asks for. A negative
+ * or a large element is the general path's: an error, or a long result. */
 static bool bincount_locked(asn_array *result, const asn_array *x,
                             const asn_array *weights, int64_t minlength) {
     const int64_t *at = asn_direct_memory(x, false);

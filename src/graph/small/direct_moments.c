@@ -48,6 +48,7 @@ static void divide_by(statistic *s, asn_scalar *out, double count) {
     asn_loop_run(s->divide, 1, out->bytes, src, 0, s->sink);
 }
 
+/* The mean of n elements in the statistic's dtype. */
 static void mean_of(statistic *s, const void *x, int64_t n, asn_scalar *out) {
     const void *src[3] = {x};
     out->dtype = (uint8_t)s->dtype;
@@ -70,6 +71,8 @@ bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
                               a->layout.size * asn_itemsize(s.dtype), a->layout.size);
 }
 
+/* (Contract in direct.h.) Bit 1 of the subtraction's immediates: the mean is one number.
+ */
 bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar *out) {
     _Alignas(64) char scratch[ASN_DIRECT_SCRATCH];
     statistic s = {.dtype = ASN_F64};

@@ -26,7 +26,7 @@
 #include "graph/fp.h"
 #include "graph/ufunc/truth.h"
 
-/* Host address of a 1-d or row-major array that is settled and small, with the step from
+/* Host address of a 1-d or row-major array that is ready and small, with the step from
  * one element to the next; NULL else. */
 static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
     const asn_layout *l = &a->layout;
@@ -49,6 +49,8 @@ fill_items(char *dst, int64_t step, int64_t n, const char *element, int64_t item
         memcpy(dst + i * step, value, (size_t)item);
 }
 
+/* Fills a line with one element. Zeros without gaps are left to memset; otherwise there
+ * is a loop for each size of an element. */
 static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
                       int64_t item) {
     static const char zero[16];
@@ -78,7 +80,9 @@ const char *asn_direct_settled(const asn_array *a) {
     return settled ? (const char *)b->data + a->layout.offset : NULL;
 }
 
-/* The elements of `a`, stretched to shape, between a block and their places. */
+/* The elements of `a`, stretched to shape, between a block without gaps and their places:
+ * into the block if `gathers`, out of it otherwise. Row by row; axes around the rows are
+ * counted like an odometer. */
 static inline void walk(char *block, char *at, int64_t item, int ndim,
                         const int64_t *shape, const int64_t *strides, int64_t size,
                         bool gathers) {
@@ -120,6 +124,7 @@ void asn_direct_unspread(const asn_array *a, const void *src) {
 
 /* ---- assignment */
 
+/* dst[...] = src, of one dtype. Where they overlap only a single memmove is done here. */
 static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
                          const asn_array *src) {
     const asn_layout *l = &dst->layout;
@@ -141,6 +146,8 @@ static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
     return true;
 }
 
+/* (Contract in direct.h.) A Python integer is taken for a floating-point array, which
+ * needs no check of its range. */
 bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
     asn_scalar cast;
     int64_t step;
@@ -205,6 +212,7 @@ bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *sta
 
 /* ---- joining */
 
+/* (Contract in direct.h.) Pieces without elements need no memory. */
 bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
                      asn_dtype dtype, int ndim, const int64_t *shape) {
     void *data;
@@ -246,6 +254,8 @@ static const int64_t *checked_indices(const asn_array *index, int64_t extent) {
     return at;
 }
 
+/* a[index] over the first axis: rows are copied one by one, a negative index counting
+ * from the end. */
 static bool gather(asn_array *result, const asn_array *a, const asn_array *index) {
     int64_t shape[ASN_INLINE_DIMS], extent = a->layout.shape[0];
     void *data;
@@ -271,6 +281,7 @@ static inline void select_items(char *to, const char *from, const uint8_t *keep,
     }
 }
 
+/* a[mask]: counts, then copies. */
 static bool select_true(asn_array *result, const asn_array *a, const asn_array *mask) {
     void *data;
     const char *from = asn_direct_memory(a, false);
@@ -355,6 +366,7 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
     return asn_small_end(begin, done, "index assign", &a->layout);
 }
 
+/* The elements of a choice; the indices are all checked before anything is made. */
 static bool choose_locked(asn_array *result, const asn_array *which, int n,
                           const asn_array *const *from) {
     const asn_layout *l = &which->layout;
@@ -387,6 +399,7 @@ bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
 
 /* ---- bits */
 
+/* The elements of an array of bytes (or bools), or NULL. */
 static const uint8_t *bytes_of(const asn_array *a, bool bools) {
     asn_dtype dtype = asn_layout_dtype(&a->layout);
     bool known = dtype == ASN_U8 || (bools && dtype == ASN_BOOL);
@@ -423,7 +436,7 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
 enum { LONGEST_BY_VECTOR = 1 << 16 };
 
 /* A matrix, or a vector as a row or column, of up to `longest` elements; false: not
- * settled, too large. */
+ * ready, or too large. */
 static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOperand *o,
                       int64_t *shape, int64_t *strides) {
     const asn_layout *l = &a->layout;
@@ -443,6 +456,8 @@ static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOpera
     return true;
 }
 
+/* A product by the device's kernel on the calling thread. `conjugate`: of a, for any
+ * length, since the general path would make the conjugate first. */
 static bool direct_product(asn_array *result, const asn_array *a, const asn_array *b,
                            bool conjugate, const char *what) {
     const bool vector = a->layout.ndim == 1 || b->layout.ndim == 1;
@@ -476,6 +491,7 @@ static bool direct_product(asn_array *result, const asn_array *a, const asn_arra
             asn_fp_meet(met, what);
         }
     }
+    /* only for the profile */
     int64_t bytes = 0, flops = 0;
     if (done && begin > ASN_SMALL_PASSED) {
         const asn_dtype dtype = asn_layout_dtype(&a->layout);

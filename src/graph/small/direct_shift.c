@@ -14,6 +14,7 @@
 #include "graph/small/small_call.h"
 #include "graph/ufunc/truth.h"
 
+/* The places of the elements, as rows that are moved whole. */
 typedef struct {
     int num_dims;                                             /* around the rows */
     int64_t shape[ASN_INLINE_DIMS], strides[ASN_INLINE_DIMS]; /* outermost first */
@@ -40,6 +41,7 @@ static bool find_rows(rows *r, const asn_layout *l) {
     return true;
 }
 
+/* Moves all rows by `distance` bytes, from the last to the first if that is positive. */
 static void move_rows(const rows *r, char *from, int64_t distance) {
     int64_t index[ASN_INLINE_DIMS] = {0}, count = 1;
     const bool back = distance > 0;
@@ -58,6 +60,7 @@ static void move_rows(const rows *r, char *from, int64_t distance) {
     }
 }
 
+/* (Contract in direct.h.) Rows that are short and many are slower than two copies. */
 bool asn_direct_shift(const asn_array *dst, const asn_array *src) {
     enum { LEAST = 64 }; /* bytes of a row, where there are many */
     const asn_layout *to = &dst->layout, *from = &src->layout;

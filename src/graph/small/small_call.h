@@ -1,6 +1,6 @@
 /* L2 graph: what surrounds a small call that runs at once: the library's lock, and its
- * event where a profile is taken. Each end returns `done`: whether the call did it.
- */
+ * event where a profile is taken. Each end returns `done`: whether the call did it. A
+ * call that did nothing leaves no event: the general path's will tell of it. */
 #ifndef ASN_GRAPH_SMALL_SMALL_CALL_H
 #define ASN_GRAPH_SMALL_SMALL_CALL_H
 

@@ -23,6 +23,7 @@ static const asn_node *writer_of(const asn_ref *ref) {
     return NULL;
 }
 
+/* Whether the axes agree as they are. */
 static bool in_order(const asn_node *n, const asn_ref *ref, const asn_node *w) {
     for (int d = 0; d < n->ndim; d++)
         if (n->shape[d] != w->shape[d] ||
@@ -61,6 +62,7 @@ static bool lies_alike(const asn_node *n, const asn_node *w, const int *axis) {
     return true;
 }
 
+/* values[d] becomes the value of axis[d]. */
 static void permute(int ndim, int64_t *values, const int *axis) {
     int64_t before[ASN_MAX_DIMS];
     memcpy(before, values, (size_t)ndim * sizeof *values);

@@ -19,6 +19,7 @@ asn_trace asn_the_trace = {.lazy = true, .nodes = asn_the_trace.room};
 
 /* ---- drafts */
 
+/* (Contract in trace.h.) Operand slots stay empty. */
 void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
                     const int64_t *shape) {
     asn_node *n = &d->node;
@@ -48,6 +49,7 @@ void asn_draft_array(asn_draft *d, asn_ref *ref, const asn_array *a) {
     asn_broadcast_strides(&a->layout, d->node.ndim, d->node.shape, ref->strides);
 }
 
+/* (Contract in trace.h.) Unused bytes are cleared, since plans compare them all. */
 void asn_draft_immediate(asn_ref *ref, const asn_scalar *s) {
     ref->buffer = NULL;
     ref->offset = 0;
@@ -113,12 +115,14 @@ void asn_node_ease_division(asn_node *n) {
 
 /* ---- recording */
 
+/* So many words of the arena, for which there is room. */
 static int64_t *arena_take(asn_trace *t, int words) {
     int64_t *p = t->arena + t->arena_used;
     t->arena_used += (size_t)words;
     return p;
 }
 
+/* Makes room for so many words. */
 static asn_status arena_room(asn_trace *t, int words) {
     if (!t->arena) {
         t->arena_room = asn_malloc(2 * ASN_TRACE_ARENA * sizeof *t->arena);
@@ -130,6 +134,7 @@ static asn_status arena_room(asn_trace *t, int words) {
     return ASN_OK;
 }
 
+/* A reference as the trace keeps it: its strides in the arena, its buffer retained. */
 static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     if (!ref->buffer) {
         ref->strides = NULL;
@@ -141,6 +146,7 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     t->reach += asn_trace_count_ref(asn_buffer_retain(ref->buffer));
 }
 
+/* With what the node reads and writes counted on the buffers. */
 asn_status asn_trace_record(asn_draft *d) {
     asn_trace *t = &asn_the_trace;
     if (d->node.ndim > 1 && t->count) asn_draft_follow(d);

@@ -7,9 +7,12 @@
  * whose strides are 0 along the axes of reduce_mask. In-place writes and views need no
  * other rule: order is kept, and aliasing is seen in the buffers.
  *
+ * A buffer counts the trace's references to it (trace_refs) and the nodes that write it
+ * (trace_writes): so what is pending on an array is seen without a search, and a
+ * temporary that only the trace still holds need not be computed into memory.
+ *
  * A node never partially overlaps itself: asn_ufunc_call and asn_assign put a temporary
- * between overlapping operands.
- */
+ * between overlapping operands. */
 #ifndef ASN_GRAPH_TRACE_TRACE_H
 #define ASN_GRAPH_TRACE_TRACE_H
 
@@ -25,6 +28,7 @@ enum {
 /* Buffers that only the trace keeps alive may hold this much before it is flushed. */
 #define ASN_TRACE_HELD_BYTES ((int64_t)256 << 20)
 
+/* A place that a node reads or writes, or a number that it reads. */
 typedef struct {
     asn_buffer *buffer; /* NULL: immediate */
     int64_t offset;
@@ -33,6 +37,7 @@ typedef struct {
     uint8_t dtype;
 } asn_ref;
 
+/* A recorded operation. */
 typedef struct {
     union {
         struct {
@@ -108,9 +113,9 @@ ASN_CHECK_RESULT asn_status asn_trace_record(asn_draft *d);
 void asn_node_ease_division(asn_node *n);
 
 /* After a launch on these arrays: waits where the device runs behind the program
- * (stream.h) and the program may not go on: the host shares their memory, or what was met
- * is to be told now, as it always is while conditions are errors (`now`). With several
- * streams that is the program's own affair. */
+ * (stream.h) and the program may not go on: the host shares their memory, or
+ * floating-point exceptions are to be reported now (`now`; always while they are errors).
+ * With several streams that is the program's own affair. */
 ASN_CHECK_RESULT asn_status asn_trace_catch_up(bool now);
 ASN_CHECK_RESULT static inline asn_status
 asn_trace_catch_up_on(int num, const asn_array *const *arrays) {

@@ -19,6 +19,7 @@
  * where it casts. */
 enum { PROGRAM = ACLNNX_MAX_INSTRS / 2, LEAST = PROGRAM / 2, NONE = -1 };
 
+/* Whether somebody but the trace holds the buffer. */
 static bool is_held(const asn_buffer *b) {
     return atomic_load_explicit(&b->refs, memory_order_acquire) != b->trace_refs;
 }

@@ -1,12 +1,20 @@
-/* L2 graph: results about to be dropped (see transient.h). */
+/* L2 graph: results about to be dropped (see transient.h).
+ *
+ * A node may stay in the trace after a flush only if running it again gives the same: its
+ * result has no memory yet, only it writes it, and what it reads is written by nobody
+ * afterwards. All nodes that only feed it stay with it, or none stays at all.
+ */
 #include "graph/trace/transient.h"
 
 #include <string.h>
 
 #include "graph/lock.h"
 
+/* The buffer of the result that a reader named, or NULL. */
 static const asn_buffer *named;
 
+/* (Contract in transient.h.) The one reference beside the trace's is that of the owner.
+ */
 void asn_transient_name(const asn_array *a) {
     asn_lock();
     named = NULL;
@@ -31,6 +39,8 @@ static bool reads_settle(const asn_trace *t, int at) {
     return true;
 }
 
+/* (Contract in transient.h.) From the last node to the first: a node is kept if it makes
+ * the named result, or only feeds kept ones. */
 bool asn_transient_keep(const asn_trace *t, bool *dead, bool *keep) {
     bool repeatable = named && named->trace_writes;
     for (int i = t->count - 1; i >= 0 && repeatable; i--) {
@@ -47,7 +57,9 @@ bool asn_transient_keep(const asn_trace *t, bool *dead, bool *keep) {
     return repeatable;
 }
 
-/* Kept nodes come first in the trace, and the last of them makes the result. */
+/* (Contract in transient.h.) Kept nodes come first in the trace, and the last of them
+ * makes the result. They stay as ordinary nodes where that is still held, or read since.
+ */
 void asn_transient_forget(asn_trace *t) {
     if (!t->kept) return;
     const asn_buffer *b = t->nodes[t->kept - 1].out.buffer;

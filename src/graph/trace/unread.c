@@ -1,10 +1,10 @@
 /* L2 graph: casts whose result nobody reads.
  *
- * A result that dies before anything needs it is not computed. Of a cast that may meet a
- * condition NumPy programs see the warning all the same: `a.astype('f4')` is how they ask
- * whether values fit. So while conditions are watched, a cast to fewer values runs with
- * the flush that would have dropped it. Other unread operations stay dropped.
- */
+ * A result that dies before anything needs it is not computed. But a cast may raise a
+ * floating-point exception, and NumPy programs see the warning even if they drop the
+ * result: `a.astype('f4')` is how they ask whether values fit. So while exceptions are
+ * watched, a cast to fewer values runs with the flush that would have dropped it. Other
+ * unread operations stay dropped. */
 #include "graph/trace/unread.h"
 
 #include "graph/fp.h"
@@ -19,11 +19,13 @@ static bool may_not_fit(asn_dtype from, asn_dtype to) {
            (asn_is_half(narrow) && narrow != wide);
 }
 
+/* A plain cast of an array, to a dtype that may not have its values. */
 static bool is_doubtful(const asn_node *n) {
     return n->op == ASN_OP_COPY && n->reduce_op == ASN_OP_NONE && n->in[0].buffer &&
            may_not_fit((asn_dtype)n->in[0].dtype, (asn_dtype)n->out.dtype);
 }
 
+/* (Contract in unread.h.) A node is live, too, if a live one reads its result. */
 void asn_unread_casts(const asn_node *nodes, int count, bool *dead) {
     bool live[ASN_TRACE_MAX_NODES], doubtful = false;
     if (!asn_fp_sink()) return;

@@ -4,8 +4,8 @@
 
 #include "graph/trace/trace.h"
 
-/* Takes `dead` from the first `count` nodes that have to run for the floating-point
- * conditions that NumPy would report. */
+/* Takes `dead` from those of the first `count` nodes that have to run because of the
+ * floating-point exceptions that NumPy would report. */
 void asn_unread_casts(const asn_node *nodes, int count, bool *dead);
 
 #endif

@@ -3,8 +3,7 @@
  *
  * A copy is a node like any other: it fuses with what computed its source. Overlapping
  * source and destination go through a temporary, or from the right end, so that a[1:] =
- * a[:-1] reads what was there before.
- */
+ * a[:-1] reads what was there before. */
 #include <string.h>
 
 #include "array/broadcast.h"
@@ -14,6 +13,8 @@
 #include "graph/ufunc/operands.h"
 #include "graph/ufunc/truth.h"
 
+/* NumPy's errors for a destination that is read-only, or that the value does not cast to.
+ */
 static asn_status check_target(const asn_array *dst, const asn_operand *src,
                                asn_casting casting) {
     if (!(dst->layout.flags & ASN_WRITEABLE))
@@ -61,6 +62,8 @@ static bool is_itself(const asn_array *dst, const asn_operand *src) {
            !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
+/* Records dst[...] = src, under a mask if there is one: the selection then reads dst for
+ * the elements that stay. Shapes are checked. */
 static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
                               const asn_array *where) {
     asn_draft d;
@@ -89,6 +92,8 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
         ASN_TRY(asn_draft_operand(&d, &d.node.in[0], src, to));
     }
     if (d.node.size == 0) return ASN_OK;
+    /* what is overwritten before it is read is copied first; if it is both, in two turns
+     */
     bool mask_hazard = where && asn_draft_hazard(&d, &d.node.in[0]);
     bool value_hazard = asn_draft_hazard(&d, &d.node.in[where ? 1 : 0]);
     if (!mask_hazard && !value_hazard) return asn_trace_submit(&d);
@@ -125,6 +130,7 @@ asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting 
     return status;
 }
 
+/* (Contract in ufunc.h.) A copy of a non-canonical bool as bool keeps its bytes. */
 asn_status asn_copy(asn_array *result, const asn_array *a, asn_dtype dtype, char order) {
     if ((order != 'F' || a->layout.ndim <= 1) && asn_direct_copy(result, a, dtype))
         return ASN_OK;
@@ -159,6 +165,7 @@ asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t 
     return status;
 }
 
+/* (Contract in families.h.) One selection over the broadcast shape. */
 asn_status asn_where(asn_array *result, const asn_array *condition, const asn_operand *x,
                      const asn_operand *y) {
     asn_type types[2] = {asn_operand_type(x), asn_operand_type(y)};

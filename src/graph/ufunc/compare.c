@@ -12,10 +12,12 @@
 
 #include "graph/ufunc/operands.h"
 
+/* The dtype, whether it is an array or a number. */
 static asn_dtype dtype_of(const asn_operand *o) {
     return (asn_dtype)(o->array ? o->array->layout.dtype : o->scalar.dtype);
 }
 
+/* Whether a Python integer is below 0; above int64 it is held as uint64. */
 static bool is_negative(const asn_operand *o) {
     int64_t v;
     memcpy(&v, o->scalar.bytes, sizeof v);
@@ -38,6 +40,9 @@ static asn_status constant(asn_op op, int64_t a, int64_t b, const asn_operand *i
     return status;
 }
 
+/* The comparison of a signed operand, in[signed_at], with an unsigned one. The signed
+ * side's negative elements wrap in the cast to uint64, and their answers are replaced
+ * afterwards. */
 static asn_status signed_unsigned(asn_op op, const asn_operand *in, int signed_at,
                                   const asn_array *out, asn_array *result,
                                   const asn_ufunc_options *o) {

@@ -22,11 +22,13 @@ static int64_t bounded_value(const asn_scalar *e, bool *far) {
     return value > 0 ? FARTHEST : -FARTHEST;
 }
 
+/* op(e, to): one of the two bounds. */
 static asn_status bounded_by(asn_array *out, const asn_array *e, asn_op op, int64_t to) {
     asn_operand in[2] = {{.array = e}, {.scalar = asn_scalar_int(to), .weak = 'i'}};
     return asn_ufunc_call(op, in, NULL, out, NULL);
 }
 
+/* The bounded exponents as int32. Unsigned ones have no lower bound. */
 static asn_status bounded_array(asn_array *out, const asn_array *e) {
     asn_array below, both;
     ASN_TRY(bounded_by(&below, e, ASN_OP_MINIMUM, FARTHEST));

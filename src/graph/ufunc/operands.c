@@ -30,6 +30,8 @@ asn_status asn_operand_check(const asn_operand *o, asn_dtype dtype) {
                          (unsigned long long)bits, asn_dtype_name(dtype));
 }
 
+/* (Contract in operands.h.) A number is cast here, once; an array's cast is implied by
+ * the node. */
 asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
                              asn_dtype dtype) {
     if (o->array) {
@@ -50,6 +52,7 @@ asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
     return ASN_OK;
 }
 
+/* (Contract in operands.h.) Buffers over host memory may overlap without being one. */
 bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref) {
     const asn_node *n = &d->node;
     const asn_ref *out = &n->out;
@@ -120,7 +123,8 @@ void asn_order_by_strides(int *perm, int ndim, int core, int num,
     }
 }
 
-/* The last `core` axes stay innermost, row-major. */
+/* A result whose order in memory follows the strides. The last `core` axes stay
+ * innermost, row-major. */
 static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
                                  const int64_t *shape, int core, int num,
                                  const int64_t strides[][ASN_MAX_DIMS]) {

@@ -11,6 +11,8 @@
 #include "graph/lock.h"
 #include "runtime/device.h"
 
+/* (Contract in own_loops.h.) The device's opcode is looked up at once, which is when it
+ * takes the loop. */
 asn_status asn_own_loop_add(const asn_added_loop *loop, int *opcode) {
     *opcode = -1;
     asn_lock();
@@ -23,6 +25,8 @@ asn_status asn_own_loop_add(const asn_added_loop *loop, int *opcode) {
     return status;
 }
 
+/* A loop of several outputs: each is recorded as an operation that makes a fresh array,
+ * and then assigned to the array that was given. */
 static asn_status call_all(int opcode, int num_out, const asn_operand *in,
                            const asn_array *const *out, asn_array *result,
                            const asn_ufunc_options *options) {

@@ -12,6 +12,7 @@
 
 #include "graph/ufunc/ufunc.h"
 
+/* A new array by one operation. */
 static asn_status unary(asn_array *result, asn_op op, const asn_array *a) {
     asn_operand in = {.array = a};
     return asn_ufunc_call(op, &in, NULL, result, NULL);
@@ -70,6 +71,8 @@ static asn_status zeroth_power(asn_array *result, const asn_array *a) {
     return status;
 }
 
+/* (Contract in families.h.) The cube is x * x * x, the fourth power a square of a square.
+ */
 asn_status asn_power_simple(asn_array *result, const asn_array *a, double e, bool *done) {
     asn_array first;
     *done = (a->layout.dtype == ASN_F32 || a->layout.dtype == ASN_F64) &&

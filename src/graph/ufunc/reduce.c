@@ -17,6 +17,7 @@
 #include "graph/ufunc/operands.h"
 #include "graph/device/operator.h"
 
+/* (Contract in operands.h.) Comparisons reduce in bool. */
 asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
@@ -38,6 +39,8 @@ asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *
     return asn_op_resolve(op, types, wish, ASN_CASTING_UNSAFE, loop);
 }
 
+/* NumPy's errors for what has no answer: no identity and nothing to start from, or
+ * several axes in no defined order. */
 static asn_status check(asn_op op, const asn_array *a, const asn_reduce_options *o,
                         uint64_t mask, int64_t reduced_size) {
     const asn_op_info *info = &asn_op_table[op];
@@ -85,6 +88,8 @@ static void reduced_ref(asn_draft *d, const asn_array *target, uint64_t mask,
     }
 }
 
+/* The input with the elements outside of where= replaced by what does not count: the
+ * identity, or `initial` where there is none. The mask may not stretch the input. */
 static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_options *o,
                              asn_dtype loop, asn_array *masked) {
     const asn_layout *layouts[2] = {&a->layout, &o->where->layout};
@@ -108,6 +113,8 @@ static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_opt
     return status;
 }
 
+/* Reduces into a fresh target. An empty reduction is its starting value; else the node
+ * starts from its first elements, or from `initial`, which is then in place. */
 static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *target,
                               uint64_t mask, const asn_reduce_options *o) {
     asn_operand start = identity_of(op);
@@ -128,6 +135,7 @@ static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *ta
     return asn_trace_submit(&d);
 }
 
+/* A fresh result for the reduction, uninitialised. */
 static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
                                asn_dtype dtype, asn_array *result) {
     /* kept axes follow the input's order in memory (under where=, that of the input and
@@ -168,6 +176,8 @@ asn_status asn_reduce_check_out(asn_op op, const asn_array *out, const asn_layou
         keepdims ? " (must match the operand's when keepdims=True)" : "");
 }
 
+/* (Contract in ufunc.h.) It reduces into a fresh array, which out= gets a copy of: out
+ * may have another dtype, and overlap the input. */
 asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
                             asn_array *result, const asn_reduce_options *o) {
     ASN_TRUTH_OF(a, asn_ufunc_reduce(op, &clean, out, result, o))
@@ -238,6 +248,8 @@ static asn_status truth_of(asn_op op, const asn_array *a, int64_t from, int64_t 
     return status;
 }
 
+/* (Contract in ufunc.h.) The first piece is short: mostly the answer is near the
+ * beginning. */
 asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *done) {
     int64_t n = a->layout.size;
     bool decides = op == ASN_OP_LOGICAL_OR;

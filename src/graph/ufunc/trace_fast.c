@@ -31,6 +31,7 @@ static inline bool same_shape(const asn_layout *a, const asn_layout *b) {
     return true;
 }
 
+/* Row-major, its bools canonical, its memory not shared with the host. */
 static inline bool is_rows(const asn_array *a) {
     return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) == ASN_C_CONTIGUOUS &&
            !a->buffer->shared;
@@ -70,6 +71,7 @@ static uint16_t plain_loops(asn_op op) {
     return op == ASN_OP_POWER ? 0 : dtypes;
 }
 
+/* What is known of an operation, whatever its operands' values. */
 typedef struct {
     uint16_t plain; /* the dtypes of plain loops */
     uint16_t alike; /* of those, the ones whose results have the dtype of two operands */
@@ -77,6 +79,7 @@ typedef struct {
     bool known;
 } facts;
 
+/* Works them out. */
 static facts find_facts(asn_op op) {
     uint8_t num_in = asn_op_table[op].num_in;
     uint16_t plain = plain_loops(op);
@@ -87,6 +90,8 @@ static facts find_facts(asn_op op) {
     return (facts){plain, alike, num_in, true};
 }
 
+/* The facts of an operation, worked out at its first use. (Two threads may both do so:
+ * they write the same.) */
 static inline facts facts_of(asn_op op) {
     static facts all[ASN_OP_COUNT];
     if (op >= ASN_OP_COUNT) return find_facts(op); /* loops may come and go */
@@ -108,6 +113,7 @@ static bool exact_float(int64_t value, asn_dtype loop, asn_ref *ref) {
     return true;
 }
 
+/* A Python float as float32, if it is in the range where rounding raises no exception. */
 static bool normal_float(double value, asn_ref *ref) {
     double size = fabs(value);
     if (!(size >= FLT_MIN && size <= 1e38) && value != 0) return false;
@@ -116,7 +122,8 @@ static bool normal_float(double value, asn_ref *ref) {
     return true;
 }
 
-/* The number as the loop takes it, where that meets no condition and no error. */
+/* The number as the loop takes it, where that raises no floating-point exception and no
+ * error. */
 static __attribute__((noinline)) bool take_number(asn_op op, const asn_operand *o,
                                                   asn_dtype loop, asn_ref *ref) {
     const asn_op_info *info = &asn_op_table[op];
@@ -176,6 +183,7 @@ static void fresh_layout(asn_layout *r, asn_dtype dtype, const asn_layout *l) {
     }
 }
 
+/* A fresh result, without storage yet. False: the general path gives the error. */
 static bool new_result(asn_array *result, asn_dtype dtype, const asn_layout *l) {
     if (asn_buffer_new(&result->buffer, l->size * asn_itemsize(dtype)) == ASN_OK) {
         fresh_layout(&result->layout, dtype, l);
@@ -193,6 +201,8 @@ static void put_strides(int64_t *strides, const asn_layout *l, int64_t stride) {
     }
 }
 
+/* A reference of the trace to an array, in the strides of a block. `serial`: no other
+ * thread counts references now. Returns what the trace's reach grows by. */
 static inline int64_t share_ref(asn_ref *ref, const asn_array *a, int64_t *strides,
                                 bool serial) {
     asn_buffer *b = a->buffer;
@@ -224,6 +234,7 @@ static inline void put_head(asn_node *n, asn_op op, asn_dtype loop, int num_in, 
     n->shape = shape;
 }
 
+/* Counts the node that has been written at the end of the trace. */
 static inline void count_node(asn_trace *t, asn_node *n) {
     if (n->op == ASN_OP_DIVIDE) asn_node_ease_division(n);
     t->count++;
@@ -320,6 +331,7 @@ static bool has_room(const asn_trace *t) {
            !asn_trace_may_hold_much(t, t->count + 1);
 }
 
+/* Any operation that the short way may record, with the lock held. */
 static bool record(asn_op op, const asn_operand *in, const asn_array *out,
                    asn_array *result) {
     asn_trace *t = &asn_the_trace;
@@ -340,6 +352,7 @@ static bool record(asn_op op, const asn_operand *in, const asn_array *out,
     return true;
 }
 
+/* The same, taking the lock. */
 static __attribute__((noinline)) bool record_locked(asn_op op, const asn_operand *in,
                                                     const asn_array *out,
                                                     asn_array *result, uint32_t line) {

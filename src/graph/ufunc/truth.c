@@ -1,4 +1,4 @@
-/* L2 graph: bool arrays over bytes that are no truth values.
+/* L2 graph: non-canonical bool arrays: their bytes are not all 0 or 1.
  *
  * An operation's truth values are the bytes 0 and 1, and kernels rely on it: they add
  * them up, compare them and combine them bit by bit. A view of other elements as bool
@@ -12,6 +12,7 @@
 
 #include "graph/ufunc/ufunc.h"
 
+/* (Contract in truth.h.) The bytes are compared with 0 as uint8. */
 asn_status asn_truth_clean(asn_array *clean, const asn_array *a) {
     asn_layout bytes;
     asn_array view;
@@ -44,6 +45,7 @@ static uint8_t bits_of(int ndim, const int64_t *shape, const int64_t *strides,
     return bits;
 }
 
+/* (Contract in truth.h.) Some byte is above 1 exactly if the or of all of them is. */
 void asn_truth_mark(asn_array *a, const char *first, const int64_t *strides) {
     asn_layout *l = &a->layout;
     if (asn_layout_dtype(l) != ASN_BOOL || l->size == 0) return;

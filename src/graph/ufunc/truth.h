@@ -4,15 +4,16 @@
 
 #include "graph/array.h"
 
+/* Whether `a` is one. */
 static inline bool asn_truth_raw(const asn_array *a) {
     return (a->layout.flags & ASN_RAW_TRUTH) != 0;
 }
 
-/* The truth values of a raw array: 1 for every byte but 0, as a new array. */
+/* Its truth values as a new array: 1 for every byte but 0. */
 ASN_CHECK_RESULT asn_status asn_truth_clean(asn_array *clean, const asn_array *a);
 
-/* At the start of a function: where `a` is raw, the function's own `call` on its truth
- * values, `clean`. */
+/* At the start of a function: where `a` is non-canonical, the function's own `call` on
+ * its truth values, `clean`. */
 #define ASN_TRUTH_OF(a, call)                                                            \
     if (__builtin_expect(asn_truth_raw(a), 0)) {                                         \
         asn_array clean;                                                                 \
@@ -21,7 +22,7 @@ ASN_CHECK_RESULT asn_status asn_truth_clean(asn_array *clean, const asn_array *a
         asn_array_fini(&clean);                                                          \
         return done_;                                                                    \
     }
-/* `result` has a's bytes: it is raw where a is. */
+/* `result` has a's bytes: it is non-canonical where a is. */
 static inline void asn_truth_follow(asn_array *result, const asn_array *a) {
     result->layout.flags |= a->layout.flags & ASN_RAW_TRUTH;
 }

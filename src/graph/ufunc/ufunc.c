@@ -39,6 +39,8 @@ asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand *in,
     return ASN_OK;
 }
 
+/* The shape to compute over: the operands' and the mask's, stretched to out's if there is
+ * one. */
 static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *where,
                                 const asn_array *out, int *ndim, int64_t *shape) {
     const asn_layout *layouts[5];
@@ -59,6 +61,7 @@ static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *w
     return asn_check_out_shape(out, *ndim, shape);
 }
 
+/* NumPy's errors for an output that is read-only or that the result does not cast to. */
 static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
                             asn_casting casting) {
     if (!(out->layout.flags & ASN_WRITEABLE))
@@ -76,7 +79,8 @@ static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
 static const char negative_power[] =
     "Integers to negative integer powers are not allowed.";
 
-/* In a trace: a condition of every replay, where the exponents are a call's. */
+/* In a trace: that the exponents are not negative is required at each replay, where they
+ * come from the call's arguments. */
 static asn_status require_positive(const asn_array *least, bool *known) {
     ASN_TRY(asn_capture_known(least, known));
     if (*known) return ASN_OK;
@@ -153,6 +157,8 @@ static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
     return asn_trace_submit(&d);
 }
 
+/* Computes into `out`: directly where that is safe, else through a temporary, which also
+ * serves where=. */
 static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
                             const asn_operand *in, const asn_array *out,
                             const asn_ufunc_options *o, int ndim, const int64_t *shape) {
@@ -170,6 +176,7 @@ static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
     return status;
 }
 
+/* The general path, with the library's lock held. */
 static asn_status call_general(asn_op op, const asn_operand *in, const asn_array *out,
                                asn_array *result, const asn_ufunc_options *o) {
     bool done;
@@ -202,7 +209,7 @@ static inline bool is_small(asn_op op, const asn_operand *in) {
 }
 
 /* Division of integers by what may be 0 is not put off: NumPy programs catch its warning
- * around the call. (A number other than 0 and -1 meets no condition.) */
+ * around the call. (A number other than 0 and -1 raises no floating-point exception.) */
 static bool may_divide_by_zero(asn_op op, const asn_operand *in) {
     const asn_op_info *info = &asn_op_table[op];
     if (!(info->flags & ASN_OPF_DIVIDES) || !asn_fp_sink()) return false;
@@ -227,7 +234,7 @@ static asn_status call_bounded(const asn_operand *in, const asn_array *out,
     return status;
 }
 
-/* Operands that are raw truth values are read as what they mean first. */
+/* Whether an operand or the mask is a non-canonical bool. */
 static bool any_raw(asn_op op, const asn_operand *in, const asn_ufunc_options *o) {
     bool raw = o->where && asn_truth_raw(o->where);
     for (int k = 0; k < asn_op_table[op].num_in; k++)
@@ -235,6 +242,7 @@ static bool any_raw(asn_op op, const asn_operand *in, const asn_ufunc_options *o
     return raw;
 }
 
+/* The call on canonical copies of these operands. */
 static asn_status call_clean(asn_op op, const asn_operand *in, const asn_array *out,
                              asn_array *result, const asn_ufunc_options *o) {
     asn_operand operands[4] = {{.array = NULL}};
@@ -256,6 +264,7 @@ static asn_status call_clean(asn_op op, const asn_operand *in, const asn_array *
     return status;
 }
 
+/* (Contract in ufunc.h.) The short paths are asked for calls without options only. */
 asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
                           asn_array *result, const asn_ufunc_options *options) {
     const asn_ufunc_options *o = options ? options : &defaults;

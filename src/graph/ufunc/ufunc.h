@@ -30,6 +30,7 @@ ASN_CHECK_RESULT asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand 
                                                    const asn_ufunc_options *options,
                                                    asn_dtype *loop, asn_dtype *result);
 
+/* How a reduction is called. */
 typedef struct {
     uint64_t axes; /* bit d: axis d is reduced; 0: none (a copy, as axis=()) */
     bool keepdims;
@@ -54,10 +55,13 @@ ASN_CHECK_RESULT asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool
  * composition of single operations will say why. */
 ASN_CHECK_RESULT asn_status asn_variance_whole(const asn_array *a, int64_t ddof,
                                                bool root, asn_scalar *value, bool *done);
+/* ufunc.accumulate along an axis (normalised). `dtype` and out as in a reduction, and in
+ * a call. TypeError for 0-d arrays. */
 ASN_CHECK_RESULT asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis,
                                                  asn_dtype dtype, const asn_array *out,
                                                  asn_array *result);
-/* indices: int64, 1-d. */
+/* ufunc.reduceat along an axis. indices: int64, 1-d. IndexError for one that is out of
+ * range. */
 ASN_CHECK_RESULT asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a,
                                                const asn_array *indices, int axis,
                                                asn_dtype dtype, const asn_array *out,
@@ -70,7 +74,8 @@ ASN_CHECK_RESULT asn_status asn_assign(const asn_array *dst, const asn_operand *
 ASN_CHECK_RESULT asn_status asn_copy(asn_array *result, const asn_array *a,
                                      asn_dtype dtype, char order);
 
-/* A new array with every element `value`, in the given order. */
+/* A new array, in every element `value`, cast; a Python integer must fit the dtype.
+ * order: 'C' or 'F'. */
 ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
                                      const int64_t *shape, char order,
                                      const asn_operand *value);

@@ -5,12 +5,14 @@
  * values and their difference in the dtype: for float16 or large floats that step is not
  * the one given. Floats and ints that are exact doubles are computed in C. Dates and what
  * is no number are NumPy's own affair, errors included.
- */
+ *
+ * All must equal NumPy to the bit, the length too: ceil of a quotient that was rounded
+ * once is not the number of steps that fit, but it is what NumPy gives. */
 #include <math.h>
 
 #include "python/functions/function.h"
 
-/* A float, or an int that is one exactly. */
+/* A float, or an int that is one exactly (up to 2**53 in size). */
 static bool exact_double(PyObject *o, double *value) {
     if (PyFloat_CheckExact(o)) {
         *value = PyFloat_AS_DOUBLE(o);
@@ -23,7 +25,8 @@ static bool exact_double(PyObject *o, double *value) {
     return !overflow && v <= most && v >= -most;
 }
 
-/* (stop - start) / step in Python's arithmetic, which for these numbers is C's. */
+/* (stop - start) / step in Python's arithmetic, which for these numbers is C's; a step of
+ * 0 is left to Python, whose ZeroDivisionError NumPy raises. -1: the error. */
 static int arange_ratio(PyObject *start, PyObject *stop, PyObject *step, double *ratio) {
     double first, last, by;
     if (exact_double(start, &first) && exact_double(stop, &last) &&
@@ -40,7 +43,9 @@ static int arange_ratio(PyObject *start, PyObject *stop, PyObject *step, double 
     return *ratio == -1.0 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* ceil((stop - start) / step), as NumPy counts. */
+/* ceil((stop - start) / step), as NumPy counts; 0 where that is negative. Plain ints are
+ * divided as integers, since a double would round large ones. -1: an error, as of a
+ * number of elements that is NaN or too large. */
 static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_t *n) {
     if (PyLong_CheckExact(start) && PyLong_CheckExact(stop) && PyLong_CheckExact(step)) {
         int o1, o2, o3;
@@ -76,6 +81,8 @@ static int arange_step(PyObject *start, PyObject *step, asn_dtype dtype,
     return 0;
 }
 
+/* NumPy's arange but for reading its options; dtype NONE: what promotion of the three
+ * numbers gives, at least int64. */
 static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
                         asn_dtype dtype) {
     PyObject *parts[3] = {start, stop, step};
@@ -87,6 +94,8 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
         common = asn_promote(common, one);
     }
     if (dtype == ASN_DTYPE_NONE) dtype = common;
+    /* NumPy has no loop that fills bools: the first two are set, and there can be no
+     * third. */
     if (dtype == ASN_BOOL && n > 2) {
         PyErr_SetString(PyExc_TypeError,
                         "arange() is only supported for booleans when the "
@@ -101,6 +110,8 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
         int rc = second ? asn_scalar_pack(second, dtype, &delta) : -1;
         Py_XDECREF(second);
         if (rc < 0) return NULL;
+        /* Of ints the step is what was given; the second value might overflow where no
+         * element is. */
     } else if (dtype == ASN_I64 && PyLong_CheckExact(start) && PyLong_CheckExact(step)) {
         if (asn_scalar_pack(step, dtype, &delta) < 0) return NULL;
     } else if (n > 1 && arange_step(start, step, dtype, &first, &delta) < 0) {
@@ -108,6 +119,7 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
     }
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
+    /* Fills by first + i * delta, or for bools, false or true, by both values. */
     asn_operand value = {NULL, first, 0};
     asn_status status = dtype == ASN_BOOL
                             ? asn_full(&r->array, dtype, 1, &n, 'C', &value)
@@ -119,7 +131,8 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
     return asn_raise(status);
 }
 
-/* Dates, spans of time and what is no number: NumPy's affair, errors included. */
+/* Dates, spans of time and what is no number: NumPy's affair, errors included. Arrays of
+ * no dimensions are numbers here. */
 static bool is_host_bound(PyObject *obj) {
     if (!obj || obj == Py_None || asn_is_ndarray(obj)) return false;
     if (PyArray_Check(obj))
@@ -129,7 +142,8 @@ static bool is_host_bound(PyObject *obj) {
             PyArray_IsScalar(obj, Timedelta));
 }
 
-/* arange(start_or_stop, /, stop, step, *, dtype, device, like, start) */
+/* arange(start_or_stop, /, stop, step, *, dtype, device, like, start): the first bound is
+ * the stop where it stands alone, and start has a keyword too, as NumPy shows it. */
 PyObject *asn_arange_run(PyObject *const *v) {
     asn_dtype dtype;
     for (int i = 0; i < 4; i++) {

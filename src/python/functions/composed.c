@@ -6,15 +6,21 @@
  * nothing but arrays, numbers, names and short sequences of them: such a call goes
  * straight to the function. Any other goes to `careful`, the same function behind that
  * look; so does one that may have like=.
- */
+ *
+ * The object otherwise passes for a Python function: it has a __dict__ (functools.wraps
+ * fills it), binds to instances, pickles by name. It takes part in garbage collection,
+ * since the function's globals refer to it. */
 #include "python/functions/function.h"
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
+    /* the function alone; behind the look; __dict__ or NULL */
     PyObject *function, *careful, *dict;
-    bool takes_like;
+    bool takes_like; /* a call with keywords may have like= */
 } composed;
 
+/* Types whose objects have nothing that a function would have to leave to others. (A
+ * subclass of one of these is another type.) */
 static bool is_usual_type(const PyTypeObject *t) {
     return t == &PyFloat_Type || t == &PyLong_Type || t == &PyBool_Type ||
            t == &PyUnicode_Type || t == &PySlice_Type || t == &PyComplex_Type ||
@@ -26,12 +32,16 @@ static bool is_usual_type(const PyTypeObject *t) {
            t == &PyCDoubleArrType_Type;
 }
 
+/* Of a dtype that the device has, in this machine's byte order, by NumPy's numbers of
+ * types: bool to complex128 without long double, and float16. */
 static bool is_device_array(PyArrayObject *a) {
     int type = PyArray_TYPE(a);
     return PyArray_ISNOTSWAPPED(a) &&
            (type == NPY_HALF || (type <= NPY_CDOUBLE && type != NPY_LONGDOUBLE));
 }
 
+/* Whether all arguments are as usual, lists and tuples by their items. What is too long
+ * or too deep to look at is not: `careful` then looks. */
 static bool all_usual(PyObject *const *args, Py_ssize_t n, int depth) {
     enum { LONGEST = 32, DEEPEST = 4 };
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -54,6 +64,8 @@ static bool all_usual(PyObject *const *args, Py_ssize_t n, int depth) {
     return true;
 }
 
+/* One vectorcall for both ways. An argument that is usual may still hold data that the
+ * device lacks (a text in a list), which shows when it is converted: the host's turn. */
 static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     composed *self = (composed *)object;
@@ -66,6 +78,7 @@ static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t n
     return asn_host_retry(object, args, nargs, kwnames);
 }
 
+/* _composed(function, careful, takes_like); once for each function, on import. */
 static PyObject *composed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *careful;
     int takes_like;
@@ -81,6 +94,7 @@ static PyObject *composed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)self;
 }
 
+/* The collector's look at what the object refers to, and its way to break a cycle. */
 static int composed_traverse(PyObject *object, visitproc visit, void *arg) {
     composed *self = (composed *)object;
     Py_VISIT(Py_TYPE(object));
@@ -90,6 +104,7 @@ static int composed_traverse(PyObject *object, visitproc visit, void *arg) {
     return 0;
 }
 
+/* NULL afterwards: what the collector clears may still be called by a finaliser. */
 static int composed_clear(PyObject *object) {
     composed *self = (composed *)object;
     Py_CLEAR(self->function);
@@ -106,12 +121,14 @@ static void composed_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* A function: a class that has one binds it. */
+/* A function: a class that has one binds it, unless it is asked for by the class itself.
+ */
 static PyObject *composed_get(PyObject *self, PyObject *object, PyObject *type) {
     (void)type;
     return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
 
+/* As a Python function shows itself, without the address. */
 static PyObject *composed_repr(PyObject *self) {
     PyObject *name = PyObject_GetAttrString(self, "__qualname__");
     PyObject *r = name ? PyUnicode_FromFormat("<function %U>", name) : NULL;
@@ -119,6 +136,7 @@ static PyObject *composed_repr(PyObject *self) {
     return r;
 }
 
+/* Pickled by name: a str says where in its module the object is. */
 static PyObject *composed_reduce(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyObject_GetAttrString(self, "__qualname__");
@@ -135,11 +153,13 @@ static PyMethodDef composed_methods[] = {
 };
 
 static PyMemberDef composed_members[] = {
+    /* CPython's way to tell a heap type where the C call and the __dict__ are. */
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(composed, vectorcall), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(composed, dict), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
+/* Makes the type, as _core._composed. */
 int asn_composed_init_type(PyObject *module) {
     PyType_Slot slots[] = {
         {Py_tp_new, composed_new},

@@ -5,13 +5,17 @@
  * axis. out= is written directly where the device may (same dtype and shape, no partial
  * overlap), else by assignment. What a frequency's factor is for n d = 0 is Python's
  * division to say.
- */
+ *
+ * The kinds are the device's (ACLNNX_FFT_*): forward, inverse, from real, to real.
+ * float16 is computed as float32 or complex64; NumPy gives float16 back only from a
+ * transform to real. */
 #include "python/functions/function.h"
 
 #include "aclnn/aclnnx.h"
 #include "numpy/frequencies.h"
 
-/* n=, or as many as there are; 0: the exception is set. */
+/* n=, or as many as there are (of half a spectrum: 2 * (m - 1) real numbers); -1: the
+ * exception is set. */
 static int points(PyObject *given, const asn_layout *l, int axis, int kind, int64_t *n) {
     *n = axis < l->ndim ? l->shape[axis] : 0;
     if (kind == ACLNNX_FFT_TO_REAL) *n = 2 * (*n - 1);
@@ -22,7 +26,8 @@ static int points(PyObject *given, const asn_layout *l, int axis, int kind, int6
     return -1;
 }
 
-/* norm= as NumPy names it; anything but text is no name. */
+/* norm= as NumPy names it, as the factor that the transform is multiplied with; anything
+ * but text is no name. -1: an error. */
 static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     const char *text = "backward";
     if (norm && norm != Py_None)
@@ -36,8 +41,8 @@ static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     return -1;
 }
 
-/* NumPy's checks of out=, of our arrays and its own: class, dimensions, the axis' extent.
- */
+/* NumPy's checks of out=, of our arrays and its own: class, dimensions, the axis' extent
+ * (`made` elements). The other axes are checked when out is written. */
 static int out_fits(PyObject *out, const asn_layout *a, int axis, int64_t made) {
     const asn_layout *l;
     if (!asn_is_ndarray(out) && !PyArray_Check(out)) {
@@ -57,7 +62,9 @@ static int out_fits(PyObject *out, const asn_layout *a, int axis, int64_t made) 
     return -1;
 }
 
-/* out[...] = made, or directly into out where dtype and memory allow. Takes nothing. */
+/* out[...] = made, or directly into out where dtype and memory allow: out is another
+ * buffer, or exactly a itself, which a complex transform of the same length may
+ * overwrite. Returns out, a new reference; takes nothing. */
 static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n,
                           double scale, int axis, int64_t made) {
     asn_array *target, result;
@@ -89,7 +96,8 @@ static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n
     return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
 }
 
-/* a is of the kind's input dtype */
+/* The transform of a, which is of the kind's input dtype; v: (a, n, axis, norm, out).
+ * half: the result is cast to float16. */
 static PyObject *run(PyObject *a, PyObject *const *v, int kind, bool half) {
     const asn_layout *l = &asn_of(a)->layout;
     int64_t n, axis_given = -1;
@@ -114,7 +122,8 @@ static PyObject *run(PyObject *a, PyObject *const *v, int kind, bool half) {
     return made;
 }
 
-/* _fft(a, n, axis, norm, out, kind): kind as ACLNNX_FFT_* */
+/* _fft(a, n, axis, norm, out, kind): kind as ACLNNX_FFT_*. Real input of a complex
+ * transform is cast first, as NumPy does. */
 static PyObject *f_fft(PyObject *const *v) {
     int64_t kind;
     if (asn_int64_from_py(v[5], &kind) < 0) return NULL;
@@ -136,7 +145,8 @@ static PyObject *f_fft(PyObject *const *v) {
 
 /* ---- frequencies */
 
-/* 1.0 / (n * d) by Python's arithmetic: d may be anything that multiplies. */
+/* 1.0 / (n * d) by Python's arithmetic: d may be anything that multiplies, and what it is
+ * decides the dtype. NULL: its error. */
 static PyObject *factor_of(PyObject *n, PyObject *d) {
     PyObject *one = PyFloat_FromDouble(1.0);
     PyObject *product = one ? PyNumber_Multiply(n, d ? d : one) : NULL;
@@ -146,7 +156,8 @@ static PyObject *factor_of(PyObject *n, PyObject *d) {
     return r;
 }
 
-/* (n, d, device, *, dtype) */
+/* fftfreq and rfftfreq: (n, d, device, *, dtype). The positions, as floats, times the
+ * factor; n must be an int or a NumPy integer. */
 static PyObject *frequencies(PyObject *const *v, bool real) {
     int64_t n;
     asn_operand factor;
@@ -171,6 +182,7 @@ static PyObject *frequencies(PyObject *const *v, bool real) {
     return r;
 }
 
+/* The dtype= is cast to at the end: the array API has it, NumPy does not. */
 static PyObject *f_fftfreq(PyObject *const *v) {
     if (PyBool_Check(
             v[0])) { /* no extent of an array, which rfftfreq's arange has none of */

@@ -4,14 +4,23 @@
  * documentation. Calls come by vectorcall; the text is parsed once. inspect.signature()
  * sees a Signature made from the same text, defaults such as <no value> included, which a
  * builtin function could not show. Functions pickle by name.
- */
+ *
+ * A call whose arguments are arrays of ours and plain objects goes straight to the C
+ * function. Others are asked first, in NumPy's order: an __array_function__ among the
+ * arguments, a subclass's method of the function's name, NumPy for its own subclasses, a
+ * method of a foreign first argument. After a failure with HostDtypeError NumPy's
+ * function makes the call, on the host. */
 #include "python/functions/function.h"
 
+/* All functions are of this one type; what differs is in the definition, which is static.
+ */
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
     asn_function_def *def;
 } asn_function;
 
+/* The call itself: arguments by the signature, the C function, and what its private
+ * failures ask for. (_implementation, to Python.) */
 static inline PyObject *function_do(PyObject *self, PyObject *const *args,
                                     Py_ssize_t nargs, PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
@@ -19,6 +28,7 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, nargs, kwnames, v) < 0))
         return NULL;
     PyObject *r = def->call(v);
+    /* What stands for *args is a tuple made for the call, for **kwargs a dict. */
     if (def->signature.var_positional) Py_XDECREF(v[def->signature.positional]);
     if (def->signature.var_keyword) Py_XDECREF(v[def->signature.count - 1]);
     if (ASN_LIKELY(r != NULL)) return r;
@@ -29,7 +39,8 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     return NULL;
 }
 
-/* Whether it is a tuple or a list of arrays of exactly ours. */
+/* Whether it is a tuple or a list of arrays of exactly ours, not too long to look
+ * through: as of np.stack or concatenate, which need no look then. */
 static inline bool holds_arrays(PyObject *x) {
     enum { LONGEST = 16 };
     bool list = PyList_CheckExact(x) && !ASN_FREE_THREADED; /* that nobody changes */
@@ -42,7 +53,8 @@ static inline bool holds_arrays(PyObject *x) {
 }
 
 /* Whether any argument is of a type made in Python, or a list or tuple: one that may
- * bring an __array_function__, or be of a subclass of NumPy's arrays. */
+ * bring an __array_function__, or be of a subclass of NumPy's arrays. Flags alone: no
+ * attribute is looked up, and usual arguments pass with a load and a test each. */
 static inline bool is_unusual(PyObject *const *args, Py_ssize_t total) {
     const unsigned long looked_at =
         Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
@@ -54,7 +66,8 @@ static inline bool is_unusual(PyObject *const *args, Py_ssize_t total) {
 }
 
 /* What the first argument's own method of the function's name makes of the call; or
- * NotImplemented. */
+ * NotImplemented (a new reference); NULL: an error. NumPy's functions do so with what is
+ * no array but has, say, a sum(). */
 static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames) {
     PyObject *all[3] = {self, asn_tuple_of(args, nargs),
@@ -65,8 +78,8 @@ static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t
     return r;
 }
 
-/* Whether an argument, or what a list of them begins with, is of a subclass of NumPy's
- * arrays that brings rules of its own. */
+/* Whether an argument, or what a list of them begins with (at any depth), is of a
+ * subclass of NumPy's arrays that brings rules of its own. */
 static bool meets_foreign(PyObject *const *args, Py_ssize_t total) {
     enum { DEEPEST = 32 };
     for (Py_ssize_t i = 0; i < total; i++) {
@@ -84,7 +97,8 @@ static bool meets_foreign(PyObject *const *args, Py_ssize_t total) {
     return false;
 }
 
-/* The call, after those were asked who may take it over. */
+/* The call, after those were asked who may take it over. Not inlined: the usual call
+ * keeps its registers. */
 __attribute__((noinline)) static PyObject *
 call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     if (!((asn_function *)self)->def->asks_none &&
@@ -112,6 +126,7 @@ call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *
     return function_do(self, args, nargs, kwnames);
 }
 
+/* The vectorcall of every function. */
 static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
@@ -130,7 +145,7 @@ static PyObject *get_doc(PyObject *self, void *unused) {
     return PyUnicode_FromString(((asn_function *)self)->def->doc);
 }
 
-/* None where a default has no text that Python reads. */
+/* For help(): None where a default has no text that Python reads. */
 static PyObject *get_text_signature(PyObject *self, void *unused) {
     (void)unused;
     const asn_function_def *def = ((asn_function *)self)->def;
@@ -139,6 +154,7 @@ static PyObject *get_text_signature(PyObject *self, void *unused) {
     return PyUnicode_FromFormat("(%s)", text);
 }
 
+/* __signature__, which inspect asks first; made anew each time, by Python. */
 static PyObject *get_signature(PyObject *self, void *unused) {
     (void)unused;
     const asn_function_def *def = ((asn_function *)self)->def;
@@ -153,11 +169,13 @@ static PyObject *function_repr(PyObject *self) {
                                 ((asn_function *)self)->def->signature.name);
 }
 
+/* A str: pickle finds the function by that name in its module. */
 static PyObject *function_reduce(PyObject *self, PyObject *unused) {
     return get_name(self, unused);
 }
 
-/* The module is a function's own: an instance's would be its type's. */
+/* The module is a function's own: an instance's would be its type's. Only __module__ of
+ * functions of a submodule ("asnumpy.fft") is special. */
 static PyObject *function_getattro(PyObject *self, PyObject *name) {
     const char *module = ((asn_function *)self)->def->module;
     if (module && PyUnicode_Check(name) &&
@@ -194,6 +212,7 @@ static PyMemberDef function_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+/* Makes the type, and OverrideError, which only this folder and Python's helpers know. */
 int asn_function_init_type(PyObject *module) {
     asn_py.override_error =
         PyErr_NewException("asnumpy._core._OverrideError", PyExc_TypeError, NULL);
@@ -216,6 +235,8 @@ int asn_function_init_type(PyObject *module) {
     return PyModule_AddObjectRef(module, "function", (PyObject *)asn_py.function);
 }
 
+/* (Contract in function.h.) asks_none is worked out here: functions with like= ask like=
+ * alone, and of the others NumPy dispatches none of these. */
 int asn_functions_add(PyObject *module, asn_function_def *defs) {
     for (; defs->signature.name; defs++) {
         asn_function *f = (asn_function *)asn_py.function->tp_alloc(asn_py.function, 0);

@@ -6,9 +6,12 @@
  * too. Types made in C, ours excepted, bring none, so that one pointer comparison and one
  * flag let the usual arguments through. A function with like= looks at like= alone: it
  * fails with OverrideError, a private exception, and the call is made again from here.
- */
+ *
+ * Which of several overriding types is asked first (subclasses before, left to right) is
+ * Python's part: asnumpy._support.override_function. */
 #include "python/functions/function.h"
 
+/* The look-up is on the type, as for every special method. */
 static bool brings_own(PyTypeObject *type) {
     PyObject *method = PyObject_GetAttr((PyObject *)type, asn_py.s_array_function);
     if (!method) {
@@ -26,12 +29,14 @@ static bool brings_own(PyTypeObject *type) {
     return own;
 }
 
+/* (Contract in function.h.) The type of arrays and types made in C pass first. */
 bool asn_overrides_functions(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     return type != asn_py.ndarray && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
            brings_own(type);
 }
 
+/* `deeper`: into lists and tuples, by one level. */
 static bool any_overrides(PyObject *const *items, Py_ssize_t n, bool deeper) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = items[i];
@@ -54,8 +59,8 @@ bool asn_arguments_override(PyObject *const *args, Py_ssize_t nargs, PyObject *k
     return any_overrides(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), true);
 }
 
-/* Functions that NumPy makes of a method, which a subclass may replace; by its name where
- * that is another one. */
+/* Functions that NumPy makes of a method (its _wrapfunc), which a subclass may replace;
+ * by its name where that is another one. */
 static const char *const delegating[][2] = {
     {"all", NULL},       {"any", NULL},          {"argmax", NULL},  {"argmin", NULL},
     {"argsort", NULL},   {"argpartition", NULL}, {"clip", NULL},    {"cumprod", NULL},
@@ -67,6 +72,7 @@ static const char *const delegating[][2] = {
     {"var", NULL},
 };
 
+/* (Contract in function.h.) The method counts where the class's is not ndarray's own. */
 PyObject *asn_function_method(const char *function, PyObject *object) {
     if (!asn_is_ndarray(object) || asn_is_ndarray_exact(object)) return NULL;
     for (size_t i = 0; i < sizeof delegating / sizeof *delegating; i++) {
@@ -83,6 +89,7 @@ PyObject *asn_function_method(const char *function, PyObject *object) {
     return NULL;
 }
 
+/* (Contract in function.h.) Arrays of the two libraries themselves change nothing. */
 int asn_like_check(PyObject *like) {
     if (!like || like == Py_None || asn_is_ndarray_exact(like) ||
         PyArray_CheckExact(like))
@@ -98,6 +105,8 @@ int asn_like_check(PyObject *like) {
     return -1;
 }
 
+/* The arguments are passed on as they came; the helper looks through them once more, as
+ * it needs the types in their order. */
 PyObject *asn_function_override(PyObject *function, PyObject *const *args,
                                 Py_ssize_t nargs, PyObject *kwnames) {
     PyErr_Clear();

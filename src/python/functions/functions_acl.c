@@ -3,20 +3,23 @@
  * first phase, whose parameters differ from operator to operator, is called through
  * ctypes.
  *
- * Handles are addresses; whoever makes one drops it, and keeps the array until then.
- */
+ * Handles are addresses (Python ints); whoever makes one drops it, and keeps the array
+ * until then. Nothing checks an address: these functions are private, and their one
+ * caller pairs each make with a drop. */
 #include "python/convert.h"
 #include "python/functions/function.h"
 
 #include "graph/lock.h"
 #include "graph/device/operator.h"
 
+/* *out: the address in a Python int; -1: it is none. */
 static int pointer_from_py(PyObject *o, void **out) {
     *out = PyLong_AsVoidPtr(o);
     return !*out && PyErr_Occurred() ? -1 : 0;
 }
 
-/* Interned names stay as long as the process, as the core's notes want them. */
+/* A str as text that lasts: interned names stay as long as the process, as the core's
+ * notes want them. NULL: an error. */
 static const char *lasting(PyObject *text) {
     if (!PyUnicode_Check(text)) {
         PyErr_Format(PyExc_TypeError, "a name is a str, got %s", Py_TYPE(text)->tp_name);
@@ -27,6 +30,8 @@ static const char *lasting(PyObject *text) {
     return PyUnicode_AsUTF8(name);
 }
 
+/* (array, writes): the tensor's address. The array is materialised, and noted as read or
+ * written by what comes next on its stream, so the lock is held. */
 static PyObject *f_acl_tensor(PyObject *const *v) {
     aclTensor *tensor;
     int writes = PyObject_IsTrue(v[1]);
@@ -45,6 +50,7 @@ static PyObject *f_acl_tensor(PyObject *const *v) {
     return PyLong_FromVoidPtr(tensor);
 }
 
+/* (tensors): the list takes the tensors, which are not to be dropped then. */
 static PyObject *f_acl_tensor_list(PyObject *const *v) {
     aclTensor *members[ASN_MAX_DIMS];
     if (!PyTuple_Check(v[0]) || PyTuple_GET_SIZE(v[0]) > ASN_MAX_DIMS) {
@@ -59,6 +65,7 @@ static PyObject *f_acl_tensor_list(PyObject *const *v) {
     return list ? PyLong_FromVoidPtr(list) : asn_raise(ASN_ERR_MEMORY);
 }
 
+/* (data, dtype): the bytes of one element, in the machine's order. */
 static PyObject *f_acl_scalar(PyObject *const *v) {
     asn_dtype dtype;
     if (!PyBytes_Check(v[0]) || asn_dtype_from_py(v[1], &dtype) < 0 ||
@@ -73,6 +80,7 @@ static PyObject *f_acl_scalar(PyObject *const *v) {
     return scalar ? PyLong_FromVoidPtr(scalar) : asn_raise(ASN_ERR_MEMORY);
 }
 
+/* (values): a sequence of ints, such as axes or extents; they are copied. */
 static PyObject *f_acl_ints(PyObject *const *v) {
     int64_t values[ASN_MAX_DIMS];
     int n;
@@ -82,6 +90,7 @@ static PyObject *f_acl_ints(PyObject *const *v) {
     return ints ? PyLong_FromVoidPtr(ints) : asn_raise(ASN_ERR_MEMORY);
 }
 
+/* (kind, handle): the kind must be that of its making; any other name means "ints". */
 static PyObject *f_acl_drop(PyObject *const *v) {
     void *handle;
     const char *kind = PyUnicode_AsUTF8(v[0]);
@@ -97,7 +106,8 @@ static PyObject *f_acl_drop(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* The addresses of the two phases in the device's own libraries, or None. */
+/* (name): the addresses of the two phases in the device's own libraries, as a pair of
+ * ints, or None: there is no such operator. */
 static PyObject *f_acl_find(PyObject *const *v) {
     asn_acl_operator op;
     const char *name = PyUnicode_AsUTF8(v[0]);
@@ -108,7 +118,9 @@ static PyObject *f_acl_find(PyObject *const *v) {
                          PyLong_FromVoidPtr((void *)(uintptr_t)op.run));
 }
 
-/* The second phase; or, where the first one failed, its exception. */
+/* (name, code, run, workspace, executor). The second phase; or, where the first one
+ * failed (code is its status), its exception. The call is recorded by its name and queued
+ * on the current stream. */
 static PyObject *f_acl_run(PyObject *const *v) {
     int64_t code;
     void *run, *executor;

@@ -1,10 +1,16 @@
 /* L3 python: functions about the order and the direction of axes: moveaxis, rollaxis,
  * swapaxes, flip, fliplr, flipud, rot90, roll, fft.fftshift. They read arguments;
  * numpy/axes.h has the rest.
- */
+ *
+ * All but roll and fftshift give views. Axes are read as each NumPy function reads them:
+ * through operator.index, C's int, or with bools; that is why there are so many readers
+ * here. Objects that are no arrays are served by their own methods where NumPy's Python
+ * code would call them (transpose, indexing). */
 #include "python/functions/function.h"
 #include "numpy/axes.h"
 
+/* (Contract in methods.h.) The errors are those of NumPy's C parser ("i" and "n"
+ * formats). */
 int asn_axis_number_from_py(PyObject *obj, int64_t *out) {
     if (!PyIndex_Check(obj)) {
         PyErr_Format(PyExc_TypeError, "integer argument expected, got %s",
@@ -12,13 +18,14 @@ int asn_axis_number_from_py(PyObject *obj, int64_t *out) {
         return -1;
     }
     if (asn_int64_from_py(obj, out) < 0) return -1;
+    /* NumPy's parser wants a C int, whatever an axis of ours could be. */
     if (*out == (int)*out) return 0;
     PyErr_SetString(PyExc_OverflowError, "Python int too large to convert to C int");
     return -1;
 }
 
 /* axis= as NumPy's normalize_axis_tuple reads it: one number, or any sequence of them. A
- * new tuple. */
+ * new tuple; NULL: an error. */
 static PyObject *axis_items(PyObject *axis) {
     if (PyTuple_Check(axis) || PyList_Check(axis)) return PySequence_Tuple(axis);
     PyObject *number = PyNumber_Index(axis);
@@ -31,7 +38,8 @@ static PyObject *axis_items(PyObject *axis) {
     return items;
 }
 
-/* The same as numbers; more than there can be axes are cut, one being repeated then. */
+/* The same as numbers; more than there can be axes are cut, one being repeated then,
+ * which is an error anyway. An int, the usual axis, makes no tuple. */
 static int axis_numbers(PyObject *axis, int64_t values[ASN_MAX_DIMS + 1], int *n) {
     if (ASN_LIKELY(PyLong_CheckExact(axis))) {
         *n = 1;
@@ -48,7 +56,8 @@ static int axis_numbers(PyObject *axis, int64_t values[ASN_MAX_DIMS + 1], int *n
     return rc;
 }
 
-/* The view that `call` makes of v[0] as an array. */
+/* The rest of a function whose result is the view that `call` makes of v[0] as an array.
+ */
 #define VIEW(call)                                                                       \
     PyObject *a = asn_asarray(v[0]);                                                     \
     if (!a) return NULL;                                                                 \
@@ -69,13 +78,14 @@ static PyObject *own_transpose(PyObject *object) {
     return method;
 }
 
-/* What moves where, of an array of `ndim` axes: the first argument is checked before the
- * second one is read. */
+/* What moves where, of an array of `ndim` axes, as it was given. NumPy checks the first
+ * argument before the second one is read: so does read_moves. */
 typedef struct {
     int num_source, num_destination;
     int64_t source[ASN_MAX_DIMS + 1], destination[ASN_MAX_DIMS + 1];
 } axis_moves;
 
+/* v: a, source, destination. -1: an error of the first, then of the second. */
 static int read_moves(PyObject *const *v, int ndim, axis_moves *m) {
     int checked[ASN_MAX_DIMS + 1];
     if (axis_numbers(v[1], m->source, &m->num_source) < 0) return -1;
@@ -83,6 +93,7 @@ static int read_moves(PyObject *const *v, int ndim, axis_moves *m) {
     return axis_numbers(v[2], m->destination, &m->num_destination);
 }
 
+/* moveaxis of an object with a transpose() of its own: method(order of the axes). */
 static PyObject *call_transpose(PyObject *method, PyObject *const *v) {
     axis_moves m;
     int perm[ASN_MAX_DIMS];
@@ -101,6 +112,7 @@ static PyObject *call_transpose(PyObject *method, PyObject *const *v) {
     return r;
 }
 
+/* moveaxis of an array: a view. */
 static PyObject *moveaxis(PyObject *a, PyObject *const *v) {
     axis_moves m;
     asn_array view;
@@ -111,9 +123,12 @@ static PyObject *moveaxis(PyObject *a, PyObject *const *v) {
                                  &view);
 }
 
+/* (a, source, destination), each a number or a sequence of them; the other axes keep
+ * their order. */
 static PyObject *f_moveaxis(PyObject *const *v) {
     PyObject *method = own_transpose(v[0]);
     if (!method && PyErr_Occurred()) return NULL;
+    /* One of the two ways has its object in `a`, which the other leaves alone. */
     PyObject *a = method ? Py_NewRef(method) : asn_asarray(v[0]);
     PyObject *r = method ? call_transpose(method, v) : a ? moveaxis(a, v) : NULL;
     Py_XDECREF(method);
@@ -121,7 +136,7 @@ static PyObject *f_moveaxis(PyObject *const *v) {
     return r;
 }
 
-/* (a, axis, start) */
+/* (a, axis, start): the axis moves before `start`. */
 static PyObject *f_rollaxis(PyObject *const *v) {
     int64_t axis, start = 0;
     if (asn_axis_number_from_py(v[1], &axis) < 0) return NULL;
@@ -133,6 +148,7 @@ static PyObject *f_rollaxis(PyObject *const *v) {
     VIEW(asn_np_rollaxis(&view, asn_of(a), axis, start));
 }
 
+/* (Contract in methods.h.) A view. */
 PyObject *asn_swapaxes_run(PyObject *a, PyObject *axis1, PyObject *axis2) {
     int64_t first = 0, second = 0;
     asn_array view;
@@ -143,6 +159,7 @@ PyObject *asn_swapaxes_run(PyObject *a, PyObject *axis1, PyObject *axis2) {
                                  &view);
 }
 
+/* (a, axis1, axis2). Of a NumPy scalar the result is one again. */
 static PyObject *f_swapaxes(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]);
     PyObject *r = a ? asn_swapaxes_run(a, v[1], v[2]) : NULL;
@@ -152,7 +169,7 @@ static PyObject *f_swapaxes(PyObject *const *v) {
 
 /* ---- direction */
 
-/* The axes that axis= says, all where it is None. */
+/* The axes that axis= says, as bits; all where it is None. */
 static int flipped_axes(PyObject *axis, int ndim, uint64_t *mask) {
     int64_t given[ASN_MAX_DIMS + 1];
     int n, axes[ASN_MAX_DIMS + 1];
@@ -166,7 +183,8 @@ static int flipped_axes(PyObject *axis, int ndim, uint64_t *mask) {
     return 0;
 }
 
-/* Of an object that has dimensions and is no array of exactly ours: by its own index. */
+/* Of an object that has dimensions and is no array of exactly ours: by its own index,
+ * object[::-1, :], as NumPy's flip does it. */
 static PyObject *flip_by_index(PyObject *object, PyObject *ndim_object, PyObject *axis) {
     int64_t ndim = 0;
     uint64_t mask;
@@ -187,6 +205,7 @@ static PyObject *flip_by_index(PyObject *object, PyObject *ndim_object, PyObject
     return r;
 }
 
+/* (m, axis). What has an `ndim` is indexed; what has none (lists) becomes an array. */
 static PyObject *f_flip(PyObject *const *v) {
     if (!asn_is_ndarray_exact(v[0]) && !PyArray_CheckExact(v[0])) {
         PyObject *ndim = PyObject_GetAttrString(v[0], "ndim");
@@ -204,7 +223,7 @@ static PyObject *f_flip(PyObject *const *v) {
     return r ? asn_ndarray_return(r) : NULL; /* of no axes: the element */
 }
 
-/* Along axis 0 or 1, which there must be. */
+/* fliplr and flipud: along axis 0 or 1, which there must be. */
 static PyObject *flip_along(PyObject *m, int axis) {
     PyObject *a = asn_asarray(m), *r = NULL;
     asn_array view;
@@ -216,6 +235,7 @@ static PyObject *flip_along(PyObject *m, int axis) {
     return r;
 }
 
+/* (m) */
 static PyObject *f_fliplr(PyObject *const *v) {
     return flip_along(v[0], 1);
 }
@@ -223,7 +243,8 @@ static PyObject *f_flipud(PyObject *const *v) {
     return flip_along(v[0], 0);
 }
 
-/* k % 4, of any number. */
+/* k % 4, of any number; what is neither 0, 1 nor 2 then counts as 3, as in NumPy's code.
+ */
 static int quarter_turns(PyObject *k, int *turns) {
     PyObject *four = k ? PyLong_FromLong(4) : NULL;
     PyObject *rest = four ? PyNumber_Remainder(k, four) : NULL;
@@ -234,8 +255,10 @@ static int quarter_turns(PyObject *k, int *turns) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* (m, k, axes) */
+/* (m, k, axes): views, by a transpose and reversals; axes from the first to the second.
+ */
 static PyObject *f_rot90(PyObject *const *v) {
+    /* The default plane is that of the first two axes. */
     int64_t axes[ASN_MAX_DIMS + 1] = {0, 1};
     int turns, n = 2;
     PyObject *items = v[2] ? PySequence_Tuple(v[2]) : NULL;
@@ -251,7 +274,8 @@ static PyObject *f_rot90(PyObject *const *v) {
 
 /* ---- roll */
 
-/* *shift += one of those that the caller gave, of any size, for an axis of `extent`. */
+/* *shift += one of those that the caller gave, of any size, for an axis of `extent`.
+ * Python's remainder brings what no int64 holds into the extent. -1: an error. */
 static int add_shift(PyObject *given, int64_t extent, int64_t *shift) {
     int overflow = 0;
     PyObject *rest = NULL;
@@ -266,11 +290,13 @@ static int add_shift(PyObject *given, int64_t extent, int64_t *shift) {
         Py_XDECREF(rest);
     }
     Py_DECREF(number);
+    /* Below the extent in size, so that sums of several cannot overflow. */
     if (extent) *shift = (*shift + value % extent) % extent;
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* shift= as the numbers of a sequence: any number, or what has one axis at most. */
+/* shift= as the numbers of a sequence: any number, or what has one axis at most. A new
+ * tuple. Lists of plain ints are taken as they are, the rest is NumPy's to read. */
 static PyObject *shift_items(PyObject *shift) {
     if (PyTuple_CheckExact(shift) || PyList_CheckExact(shift))
         for (Py_ssize_t i = 0; i <= PySequence_Fast_GET_SIZE(shift); i++) {
@@ -289,7 +315,8 @@ static PyObject *shift_items(PyObject *shift) {
     return items;
 }
 
-/* The shifts and the axes, broadcast: how far each axis moves all in all. */
+/* The shifts and the axes, broadcast: how far each axis moves all in all; an axis that is
+ * named twice moves by the sum. shifts[] is added to. -1: an error. */
 static int add_shifts(PyObject *shift, PyObject *axis, const asn_layout *l,
                       int64_t *shifts) {
     PyObject *by = shift_items(shift), *axes = by ? axis_items(axis) : NULL;
@@ -319,6 +346,7 @@ static int add_shifts(PyObject *shift, PyObject *axis, const asn_layout *l,
     return rc;
 }
 
+/* A new array of a's class, each axis moved by shifts[axis]. */
 static PyObject *rolled(PyObject *a, const int64_t *shifts) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -326,7 +354,7 @@ static PyObject *rolled(PyObject *a, const int64_t *shifts) {
         asn_ndarray_made(r, asn_np_roll(&r->array, asn_of(a), shifts)), a);
 }
 
-/* All elements as one axis; 0-d stays. */
+/* axis=None: all elements as one axis, then a's shape again; 0-d stays. */
 static PyObject *roll_flat(PyObject *a, PyObject *shift) {
     PyObject *zero = PyLong_FromLong(0), *flat = zero ? asn_ravel_run(a, 'C') : NULL;
     PyObject *moved = NULL, *r = NULL, *shape = NULL;
@@ -342,11 +370,13 @@ static PyObject *roll_flat(PyObject *a, PyObject *shift) {
     return r;
 }
 
+/* NumPy's roll; ints for both arguments need no tuples. */
 static PyObject *roll(PyObject *a, PyObject *shift, PyObject *axis) {
     const asn_layout *l = &asn_of(a)->layout;
     const bool flat = !axis || axis == Py_None, one = PyLong_CheckExact(shift);
     int64_t shifts[ASN_MAX_DIMS];
     int which = 0;
+    /* A vector is its own flat form. */
     if (flat && !(one && l->ndim == 1)) return roll_flat(a, shift);
     memset(shifts, 0, (size_t)l->ndim * sizeof *shifts);
     if (one && (flat || PyLong_CheckExact(axis))) {
@@ -358,6 +388,8 @@ static PyObject *roll(PyObject *a, PyObject *shift, PyObject *axis) {
     return rolled(a, shifts);
 }
 
+/* (a, shift, axis): a copy, its elements moved towards higher positions, those that leave
+ * coming back at the beginning. */
 static PyObject *f_roll(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]);
     PyObject *r = a ? roll(a, v[1], v[2]) : NULL;
@@ -365,7 +397,7 @@ static PyObject *f_roll(PyObject *const *v) {
     return r;
 }
 
-/* The axes of a tuple or list, or one; all where it is None. */
+/* axes= of fftshift: those of a tuple or list, or one; all where it is None. */
 static int shifted_axes(PyObject *obj, int ndim, int *axes, int *n) {
     if (!obj || obj == Py_None) {
         for (*n = 0; *n < ndim; ++*n)
@@ -390,6 +422,8 @@ static int shifted_axes(PyObject *obj, int ndim, int *axes, int *n) {
     return rc;
 }
 
+/* (x, axes): each axis by half its extent; `back`: the other way, which for odd extents
+ * is not the same. */
 static PyObject *fftshift(PyObject *const *v, bool back) {
     int axes[ASN_MAX_DIMS], n;
     PyObject *a = asn_asarray(v[0]), *made = NULL;
@@ -403,6 +437,7 @@ static PyObject *fftshift(PyObject *const *v, bool back) {
     return made;
 }
 
+/* (x, axes) */
 static PyObject *f_fftshift(PyObject *const *v) {
     return fftshift(v, false);
 }

@@ -1,10 +1,15 @@
 /* L3 python: unravel_index and ravel_multi_index. They read arguments;
  * numpy/coordinates.h has the rest. Numbers give numbers without an array on the way.
- */
+ *
+ * The two functions are each other's inverse between flat numbers and coordinates of a
+ * shape, in row-major or column-major order. Indices are int64; what is of another
+ * integer dtype is cast, floats are refused. Errors are NumPy's, so those about order=
+ * and mode= have texts of their own here. */
 #include "python/functions/function.h"
 #include "numpy/coordinates.h"
 
-/* Extents: a number or a sequence of them. */
+/* Extents: a number or a sequence of them; -1: an error. Whether they are sensible
+ * (negative, too many elements) is the core's to check. */
 static int read_dims(PyObject *obj, int64_t *shape, int *ndim) {
     if (PyIndex_Check(obj) && !PySequence_Check(obj)) {
         *ndim = 1;
@@ -28,6 +33,7 @@ static int read_dims(PyObject *obj, int64_t *shape, int *ndim) {
     return rc;
 }
 
+/* order=, of which only 'C' and 'F' have a meaning here; NumPy names the others apart. */
 static int read_order(PyObject *obj, char *order) {
     *order = 'C';
     if (!obj) return 0;
@@ -36,6 +42,7 @@ static int read_order(PyObject *obj, char *order) {
         *order = *text;
         return 0;
     }
+    /* Orders that NumPy knows, but not here. */
     if (text && text[0] && !text[1] && strchr("KAcf", *text))
         PyErr_SetString(PyExc_ValueError, "only 'C' or 'F' order is permitted");
     else if (!PyErr_Occurred())
@@ -44,7 +51,8 @@ static int read_order(PyObject *obj, char *order) {
     return -1;
 }
 
-/* Indices as an int64 array. */
+/* Indices as an int64 array, a new reference. An empty list is float64 to NumPy, and gets
+ * an error of its own. */
 static PyObject *whole_index(PyObject *obj) {
     PyObject *a = asn_asarray(obj);
     if (!a) return NULL;
@@ -53,6 +61,7 @@ static PyObject *whole_index(PyObject *obj) {
         Py_SETREF(a, asn_array_from_any(a, ASN_I64, -1, 'K', 0, false));
         return a;
     }
+    /* What is not of integers is refused, whatever its values. */
     bool empty = (PyList_Check(obj) || PyTuple_Check(obj)) && asn_of(a)->layout.size == 0;
     PyErr_SetString(PyExc_TypeError,
                     empty ? "indices must be integral: the provided empty sequence was "
@@ -71,18 +80,21 @@ static bool is_number(PyObject *obj, int64_t *value) {
     return !overflow;
 }
 
+/* The NumPy scalar of an index. */
 static PyObject *number(int64_t value) {
     return asn_scalar_at(ASN_I64, &value);
 }
 
 /* ---- flat indices to coordinates */
 
+/* The shape that coordinates are of. */
 typedef struct {
     int ndim;
     int64_t shape[ASN_MAX_DIMS];
     char order;
 } grid;
 
+/* One flat number: a tuple of NumPy scalars. */
 static PyObject *unravel_number(int64_t flat, const grid *g) {
     int64_t at[ASN_MAX_DIMS];
     ASN_PY_TRY(asn_np_unravel(flat, g->ndim, g->shape, g->order, at));
@@ -97,11 +109,15 @@ static PyObject *unravel_number(int64_t flat, const grid *g) {
     return r;
 }
 
+/* An array of them: a tuple of arrays of its shape, scalars where it has no dimensions.
+ */
 static PyObject *unravel_array(PyObject *flat, const grid *g) {
     asn_array found[ASN_MAX_DIMS];
     ASN_PY_TRY(asn_np_unravel_index(found, asn_of(flat), g->ndim, g->shape, g->order));
     PyObject *r = PyTuple_New(g->ndim);
     for (int d = 0; d < g->ndim; d++) {
+        /* After a failure the arrays that come are still taken, and ended with their
+         * objects. */
         PyObject *one = asn_ndarray_wrap(&found[d]);
         if (one) one = asn_ndarray_return(one);
         if (r && one) {
@@ -114,7 +130,7 @@ static PyObject *unravel_array(PyObject *flat, const grid *g) {
     return r;
 }
 
-/* (indices, shape, order) */
+/* (indices, shape, order): the shape is checked first, as in NumPy. */
 static PyObject *f_unravel_index(PyObject *const *v) {
     grid g;
     int64_t flat;
@@ -129,6 +145,7 @@ static PyObject *f_unravel_index(PyObject *const *v) {
 
 /* ---- coordinates to flat indices */
 
+/* A name as the core's mode; -1: NumPy's ValueError. */
 static int one_mode(PyObject *obj, asn_np_bounds *mode) {
     static const char *const names[] = {"raise", "wrap", "clip"};
     for (int i = 0; i < 3; i++)
@@ -142,7 +159,7 @@ static int one_mode(PyObject *obj, asn_np_bounds *mode) {
     return -1;
 }
 
-/* One mode for all dimensions, or one for each. */
+/* mode=: one for all dimensions, or one for each; absent is "raise". */
 static int read_modes(PyObject *obj, int ndim, asn_np_bounds *modes) {
     asn_np_bounds all = ASN_BOUNDS_RAISE;
     if (!obj || PyUnicode_Check(obj)) {
@@ -166,6 +183,8 @@ static int read_modes(PyObject *obj, int ndim, asn_np_bounds *modes) {
     return rc;
 }
 
+/* The coordinates as arrays, broadcast together: one flat number each. `made` counts
+ * those to release. */
 static PyObject *ravel_arrays(PyObject *const *items, const grid *g,
                               const asn_np_bounds *modes) {
     PyObject *objects[ASN_MAX_DIMS], *r = NULL;
@@ -185,6 +204,7 @@ static PyObject *ravel_arrays(PyObject *const *items, const grid *g,
     return r;
 }
 
+/* multi_index as n items. All of them ints: no array is made. */
 static PyObject *ravel_items(PyObject *const *items, Py_ssize_t n, const grid *g,
                              PyObject *mode) {
     int64_t at[ASN_MAX_DIMS], flat;
@@ -200,7 +220,9 @@ static PyObject *ravel_items(PyObject *const *items, Py_ssize_t n, const grid *g
     return number(flat);
 }
 
-/* (multi_index, dims, mode, order) */
+/* (multi_index, dims, mode, order): one item for each dimension; an array counts by its
+ * first axis. mode says for each dimension what an index out of bounds is: an error, or
+ * wrapped, or the nearest one. */
 static PyObject *f_ravel_multi_index(PyObject *const *v) {
     grid g;
     if (read_dims(v[1], g.shape, &g.ndim) < 0 || read_order(v[3], &g.order) < 0)

@@ -1,9 +1,17 @@
 /* L3 python: the functions that make arrays: array, asarray, zeros, ones, empty, full,
- * *_like. */
+ * *_like, eye, identity, frombuffer.
+ *
+ * Their order= is of one of two kinds: those that make an array by its shape know 'C' and
+ * 'F' alone, those that have a model know 'K' and 'A' too. like= and device= are checked
+ * and then without effect: there is one device in use. Filling is recorded as any
+ * operation, so zeros() of what is overwritten soon need not be written at all. A value
+ * is cast as NumPy casts it in that very function: with an assignment's checks in some,
+ * without in others. */
 #include "python/convert.h"
 #include "python/functions/function.h"
 #include "numpy/identities.h"
 
+/* array()'s ndmin= and ndmax= (0: no limit); -1: NumPy's ValueError. */
 static int check_ndmax(int64_t ndmin, int64_t ndmax) {
     if (ndmax < 0 || ndmax > ASN_MAX_DIMS)
         PyErr_Format(PyExc_ValueError, "ndmax must be in the range [0, NPY_MAXDIMS (%d)]",
@@ -15,7 +23,9 @@ static int check_ndmax(int64_t ndmin, int64_t ndmax) {
     return -1;
 }
 
-/* array(object, dtype, *, copy, order, subok, ndmin, ndmax, like) */
+/* array(object, dtype, *, copy, order, subok, ndmin, ndmax, like). ndmax= limits how deep
+ * NumPy reads a sequence, the rest being objects; there are none here, so a deeper one is
+ * an error, found when the array is made. */
 static PyObject *f_array(PyObject *const *v) {
     asn_dtype dtype;
     char order = 'K';
@@ -29,7 +39,9 @@ static PyObject *f_array(PyObject *const *v) {
         (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) ||
         asn_like_check(v[7]) < 0)
         return NULL;
+    /* None: no check, no limit. */
     if (check_ndmax(ndmin, v[6] == Py_None ? 0 : ndmax) < 0) return NULL;
+    /* more than any array's: an error there */
     PyObject *r = asn_array_from_any(v[0], dtype, copy, order,
                                      (int)(ndmin > 99 ? 99 : ndmin), subok);
     if (r && asn_of(r)->layout.ndim > ndmax && ndmax > 0) {
@@ -42,7 +54,9 @@ static PyObject *f_array(PyObject *const *v) {
     return r;
 }
 
-/* (a, dtype, order, *, device, copy, like) */
+/* (a, dtype, order, *, device, copy, like) of asarray and asanyarray. An exact array
+ * without any option is itself; a number (is_number) is not, since NumPy, which has a
+ * scalar in its place, would make an array of it. */
 static PyObject *as_array(PyObject *const *v, bool subok) {
     if (ASN_LIKELY(asn_is_ndarray_exact(v[0]) && !v[1] && !v[2] && !v[3] && !v[4] &&
                    !v[5]) &&
@@ -58,6 +72,7 @@ static PyObject *as_array(PyObject *const *v, bool subok) {
     return asn_array_from_any(v[0], dtype, copy, order, 0, subok);
 }
 
+/* asarray gives exactly ndarray, asanyarray lets subclasses through. */
 static PyObject *f_asarray(PyObject *const *v) {
     return as_array(v, false);
 }
@@ -65,13 +80,15 @@ static PyObject *f_asanyarray(PyObject *const *v) {
     return as_array(v, true);
 }
 
-/* (a, dtype, *, like); at least one dimension */
+/* ascontiguousarray and asfortranarray: (a, dtype, *, like). At least one dimension, a
+ * copy only if needed. */
 static PyObject *as_ordered(PyObject *const *v, char order) {
     asn_dtype dtype;
     if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_like_check(v[2]) < 0) return NULL;
     return asn_array_from_any(v[0], dtype, -1, order, 1, false);
 }
 
+/* (a, dtype, *, like) */
 static PyObject *f_ascontiguousarray(PyObject *const *v) {
     return as_ordered(v, 'C');
 }
@@ -81,13 +98,16 @@ static PyObject *f_asfortranarray(PyObject *const *v) {
 
 /* ---- by shape */
 
+/* What shape=, dtype= and order= say. */
 typedef struct {
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
-    asn_dtype dtype;
+    asn_dtype dtype; /* NONE: not given */
     char order;
 } shape_args;
 
+/* -1: an error; negative extents and the orders 'A' and 'K' are errors of their own here.
+ */
 static int read_shape(PyObject *shape, PyObject *dtype, PyObject *order, shape_args *s) {
     s->order = 'C';
     if (asn_shape_from_py(shape, s->shape, &s->ndim) < 0 ||
@@ -106,6 +126,7 @@ static int read_shape(PyObject *shape, PyObject *dtype, PyObject *order, shape_a
     return 0;
 }
 
+/* A new array full of a value; NULL: its elements are not set. */
 static PyObject *filled(const shape_args *s, const asn_operand *value) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -117,7 +138,7 @@ static PyObject *filled(const shape_args *s, const asn_operand *value) {
     return asn_raise(status);
 }
 
-/* (shape, dtype, order, *, device, like) */
+/* empty, zeros, ones: (shape, dtype, order, *, device, like); the default is float64. */
 static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
     shape_args s;
     if (read_shape(v[0], v[1], v[2], &s) < 0 || asn_device_check(v[3]) < 0 ||
@@ -127,6 +148,8 @@ static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
     return filled(&s, value);
 }
 
+/* (shape, dtype, order, *, device, like): empty's elements are whatever is in the memory.
+ */
 static PyObject *f_empty(PyObject *const *v) {
     return by_shape(v, NULL);
 }
@@ -141,13 +164,16 @@ static PyObject *f_ones(PyObject *const *v) {
     return by_shape(v, &one);
 }
 
-/* array[...] = value, then the array; takes array. */
+/* array[...] = value, then the array; takes array. NULL passes, and an error makes NULL.
+ */
 static PyObject *fill_with(PyObject *array, PyObject *value) {
     if (array && asn_ndarray_ass_subscript(array, Py_Ellipsis, value) < 0)
         Py_CLEAR(array);
     return array;
 }
 
+/* (Contract in function.h.) An integer beyond every dtype is an object to NumPy, so the
+ * error is then HostDtypeError. */
 int asn_value_dtype(PyObject *value, asn_dtype *out) {
     asn_operand o;
     PyObject *owner;
@@ -160,7 +186,8 @@ int asn_value_dtype(PyObject *value, asn_dtype *out) {
     return 0;
 }
 
-/* full(shape, fill_value, dtype, order, *, device, like) */
+/* full(shape, fill_value, dtype, order, *, device, like). A Python int is packed with the
+ * checks of an assignment; arrays and the rest are assigned, and broadcast. */
 static PyObject *f_full(PyObject *const *v) {
     shape_args s;
     if (read_shape(v[0], v[2], v[3], &s) < 0 || asn_device_check(v[4]) < 0 ||
@@ -184,7 +211,8 @@ static PyObject *f_full(PyObject *const *v) {
     return fill_with(filled(&s, NULL), v[1]);
 }
 
-/* A number that is no index where it does not fit, as the nearest one that does. */
+/* eye's k=: a number that is no index where it does not fit, as the nearest one that
+ * does, which is beyond any matrix as well. NULL leaves *k; -1: no integer. */
 static int diagonal_number(PyObject *obj, int64_t *k) {
     int overflow = 0;
     PyObject *index = obj ? PyNumber_Index(obj) : NULL;
@@ -195,6 +223,7 @@ static int diagonal_number(PyObject *obj, int64_t *k) {
     return 0;
 }
 
+/* Two extents, as read_square has them. */
 static PyObject *eye(const shape_args *s, int64_t k) {
     asn_dtype dtype = s->dtype == ASN_DTYPE_NONE ? ASN_F64 : s->dtype;
     asn_ndarray *r = asn_ndarray_alloc();
@@ -203,8 +232,10 @@ static PyObject *eye(const shape_args *s, int64_t k) {
              : NULL;
 }
 
+/* read_shape of (rows, columns). */
 static int read_square(PyObject *rows, PyObject *columns, PyObject *dtype,
                        PyObject *order, shape_args *s) {
+    /* Both extents are read as one shape, whose errors NumPy raises. */
     if (PyLong_CheckExact(rows) && rows == columns) { /* the usual one, without a tuple */
         if (read_shape(rows, dtype, order, s) < 0) return -1;
         s->shape[1] = s->shape[0];
@@ -217,7 +248,7 @@ static int read_square(PyObject *rows, PyObject *columns, PyObject *dtype,
     return rc;
 }
 
-/* (N, M, k, dtype, order, *, device, like) */
+/* (N, M, k, dtype, order, *, device, like); M None: N. */
 static PyObject *f_eye(PyObject *const *v) {
     shape_args s;
     int64_t k = 0;
@@ -228,7 +259,7 @@ static PyObject *f_eye(PyObject *const *v) {
     return eye(&s, k);
 }
 
-/* (n, dtype, *, like) */
+/* (n, dtype, *, like): eye's square case, with the default dtype float64. */
 static PyObject *f_identity(PyObject *const *v) {
     shape_args s;
     if (read_square(v[0], v[0], v[1], NULL, &s) < 0 || asn_like_check(v[2]) < 0)
@@ -238,8 +269,8 @@ static PyObject *f_identity(PyObject *const *v) {
 
 /* ---- like another array */
 
-/* A fresh array of another shape whose axes have the order that strides give those of l.
- */
+/* A fresh array of another shape whose axes have the order that strides give those of l:
+ * order='K' with shape= of as many dimensions. */
 static asn_status new_ordered(asn_array *out, asn_dtype dtype, const shape_args *s,
                               const asn_layout *l) {
     asn_layout model;
@@ -251,6 +282,8 @@ static asn_status new_ordered(asn_array *out, asn_dtype dtype, const shape_args 
     return status;
 }
 
+/* *_like but for the value: a new array with the prototype's shape, dtype, order and
+ * class where they are not given. Its elements are not set. */
 static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
                           PyObject *order_object, PyObject *subok, PyObject *shape,
                           PyObject *device) {
@@ -261,6 +294,7 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
         asn_order_from_py(order_object, &order) < 0 ||
         asn_bool_from_py(subok, &keep_type) < 0 || asn_device_check(device) < 0)
         return NULL;
+    /* Of another byte order the result would be so too, which no array of ours can be. */
     if (dtype == ASN_DTYPE_NONE && PyArray_Check(prototype) &&
         !PyArray_ISNOTSWAPPED((PyArrayObject *)prototype))
         return PyErr_Format(asn_py.host_dtype,
@@ -277,9 +311,10 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
             Py_DECREF(a);
             return NULL;
         }
-        bool fortran = order == 'F' ||
+        bool fortran = order == 'F' || /* 'A': column-major where only that */
                        (order == 'A' && (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
                         !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
+        /* NumPy keeps the order of the axes as long as there are as many of them. */
         if (order == 'K' && s.ndim == asn_of(a)->layout.ndim)
             status = new_ordered(&r->array, dtype, &s, &asn_of(a)->layout);
         else
@@ -298,7 +333,7 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
     return made;
 }
 
-/* Fills a fresh array with a small number; takes array. */
+/* Fills a fresh array with a small number; takes array, NULL passes. */
 static PyObject *fill_small(PyObject *array, int64_t value) {
     if (!array) return NULL;
     asn_operand source = asn_operand_int(value);
@@ -308,11 +343,12 @@ static PyObject *fill_small(PyObject *array, int64_t value) {
     return asn_raise(status);
 }
 
-/* (a, dtype, order, subok, shape, *, device) */
+/* (a, dtype, order, subok, shape, *, device) of empty_like, zeros_like, ones_like. */
 static PyObject *f_empty_like(PyObject *const *v) {
     return new_like(v[0], v[1], v[2], v[3], v[4], v[5]);
 }
 
+/* (a, dtype, order, subok, shape, *, device) */
 static PyObject *f_zeros_like(PyObject *const *v) {
     return fill_small(f_empty_like(v), 0);
 }
@@ -320,10 +356,13 @@ static PyObject *f_ones_like(PyObject *const *v) {
     return fill_small(f_empty_like(v), 1);
 }
 
-/* (a, fill_value, dtype, order, subok, shape, *, device) */
+/* (a, fill_value, dtype, order, subok, shape, *, device): NumPy assigns with unsafe
+ * casts, so floats, complex numbers and NumPy scalars are converted first, with the
+ * cast's exceptions; the rest is assigned as by a[...] = value. */
 static PyObject *f_full_like(PyObject *const *v) {
     PyObject *array = new_like(v[0], v[2], v[3], v[4], v[5], v[6]);
     asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
+    /* An int is assigned instead, with its OverflowError. */
     bool unchecked = PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1]) ||
                      PyArray_IsScalar(v[1], Generic);
     int known = array && unchecked ? asn_scalar_operand(v[1], &given) : 0;
@@ -346,7 +385,8 @@ static PyObject *f_full_like(PyObject *const *v) {
     return asn_raise(status);
 }
 
-/* linspace of two floats with its end: what np.linspace comes down to most often. */
+/* linspace of two floats with its end: what np.linspace comes down to most often. (start,
+ * stop, num) */
 static PyObject *f_line(PyObject *const *v) {
     double start = PyFloat_AsDouble(v[0]), stop = PyFloat_AsDouble(v[1]);
     int64_t n = 0;
@@ -355,12 +395,16 @@ static PyObject *f_line(PyObject *const *v) {
     return r ? asn_ndarray_finish(r, asn_linspace(&r->array, start, stop, n)) : NULL;
 }
 
+/* (buffer, dtype, count, offset, *, like): NumPy checks the buffer and its size, and the
+ * array is adopted. Read-only memory gives a read-only array. count -1: as many elements
+ * as there are; offset in bytes. */
 static PyObject *f_frombuffer(PyObject *const *v) {
     asn_dtype dtype;
     int64_t count = -1, offset = 0;
     if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_int64_from_py(v[2], &count) < 0 ||
         asn_int64_from_py(v[3], &offset) < 0 || asn_like_check(v[4]) < 0)
         return NULL;
+    /* NumPy's default here is float64, not what the buffer says. */
     PyArray_Descr *descr = asn_descr(dtype == ASN_DTYPE_NONE ? ASN_F64 : dtype);
     if (!descr) return NULL;
     Py_INCREF(descr);
@@ -373,6 +417,7 @@ static PyObject *f_frombuffer(PyObject *const *v) {
     return r;
 }
 
+/* The options of the functions by shape, and of those with a model. */
 #define SHAPE_TAIL "dtype=None, order='C', *, device=None, like=None"
 #define LIKE_TAIL  "dtype=None, order='K', subok=True, shape=None, *, device=None"
 

@@ -3,7 +3,12 @@
  *
  * Addresses are for the time of a call: the arrays are not marked as shared with the
  * host, so what is done with them later is recorded and fused as ever.
- */
+ *
+ * There are two ways of a loop. _run_loop calls it on the elements now, on several
+ * threads, as a generalised ufunc's loop over arrays (runtime/loops.h). _own_loop makes
+ * it an operation of fused programs, with an opcode, and _call_own_loop records it
+ * (graph/trace/own_loops.h). All are private to asnumpy._custom, which checks what users
+ * give. */
 #include "python/convert.h"
 #include "python/functions/function.h"
 
@@ -12,14 +17,16 @@
 #include "runtime/loops.h"
 
 /* Where an operand's elements lie: an array on a device whose memory the host reaches, or
- * a NumPy array. */
+ * a NumPy array. Strides in bytes; borrowed from the array. */
 typedef struct {
     int ndim;
     const int64_t *shape, *strides;
     char *data;
 } place;
 
+/* Materialises the operand. -1: no array, or memory that the host does not reach. */
 static int place_of(PyObject *o, place *out) {
+    /* stands for the address of no elements */
     static char nothing[16] __attribute__((aligned(16)));
     if (asn_is_ndarray(o)) {
         const asn_layout *l = &asn_of(o)->layout;
@@ -39,7 +46,8 @@ static int place_of(PyObject *o, place *out) {
     return -1;
 }
 
-/* Strides of an operand stretched to the call's shape. */
+/* Operand k's strides, stretched to the call's shape by NumPy's rule: missing leading
+ * axes and those of extent 1 have stride 0. -1: it does not broadcast. */
 static int stretch(asn_loop_call *c, int k, const place *p) {
     int lead = c->num_dims - p->ndim;
     for (int d = 0; d < c->num_dims; d++) {
@@ -54,8 +62,8 @@ static int stretch(asn_loop_call *c, int k, const place *p) {
     return 0;
 }
 
-/* A further operand, without memory: its "address" is a number of the element. index:
- * None, or (the first element's, strides). */
+/* A further operand, the first one, without memory: its "address" is a number of the
+ * element. index: None, or (the first element's, strides). -1: an error. */
 static int add_index(asn_loop_call *c, PyObject *index) {
     long long first;
     PyObject *strides;
@@ -70,13 +78,16 @@ static int add_index(asn_loop_call *c, PyObject *index) {
     return 0;
 }
 
+/* An address as a Python int; -1: it is none. */
 static int read_address(PyObject *o, uintptr_t *out) {
     *out = (uintptr_t)PyLong_AsUnsignedLongLong(o);
     return *out == (uintptr_t)-1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* loop, data: addresses; operands: inputs, then outputs; index: an input before the
- * others; ordered: so many first axes go in order. */
+/* (loop, data, operands, num_inputs, shape, index, threads, min_elements, ordered). loop,
+ * data: addresses; operands: inputs, then outputs; index: an input before the others;
+ * ordered: so many first axes go in order. Other Python threads run meanwhile, which must
+ * leave the operands alone. */
 static PyObject *f_run_loop(PyObject *const *v) {
     uintptr_t loop, data;
     int64_t num_inputs, threads, min_elements, ordered, shape[ASN_MAX_DIMS];
@@ -93,7 +104,7 @@ static PyObject *f_run_loop(PyObject *const *v) {
         asn_int64_from_py(v[7], &min_elements) < 0 ||
         asn_int64_from_py(v[8], &ordered) < 0)
         return NULL;
-    asn_loop_call *c = PyMem_Malloc(sizeof *c);
+    asn_loop_call *c = PyMem_Malloc(sizeof *c); /* too large for the stack */
     if (!c) return PyErr_NoMemory();
     c->loop = (asn_loop)loop;
     c->data = (void *)data;
@@ -103,6 +114,7 @@ static PyObject *f_run_loop(PyObject *const *v) {
     c->num_ordered = (int32_t)(ordered < 0 ? 0 : ordered > ndim ? ndim : ordered);
     for (int d = 0; d < ndim; d++)
         c->shape[d] = shape[d];
+    /* From here on c must be freed whatever fails. */
     int failed = add_index(c, v[5]) < 0;
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(v[2]); i++) {
         place p;
@@ -124,8 +136,9 @@ static PyObject *f_run_loop(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* offsets: int64, in bytes from the target's first element; values: contiguous, or None.
- */
+/* (loop, data, target, offsets, values). offsets: int64, contiguous, in bytes from the
+ * target's first element; values: of one axis, or None. One after the other, in that
+ * order, since offsets may repeat. */
 static PyObject *f_update_loop(PyObject *const *v) {
     uintptr_t loop, data;
     place target, offsets, values = {.data = NULL};
@@ -146,18 +159,22 @@ static PyObject *f_update_loop(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* (array): the address of the first element, a Python int. */
 static PyObject *f_host_address(PyObject *const *v) {
     place p;
     return place_of(v[0], &p) < 0 ? NULL : PyLong_FromVoidPtr(p.data);
 }
 
+/* Opens the device, if nothing has yet. */
 static PyObject *f_host_access(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_device_open());
     return PyBool_FromLong(asn_device_host_access());
 }
 
-/* An interned name stays as long as the process, which asn_fallback_begin asks for. */
+/* (name): what the policy says to an operation that the CPU computes for the device: an
+ * error, a warning, or nothing. An interned name stays as long as the process, which
+ * asn_fallback_begin asks for. */
 static PyObject *f_begin_fallback(PyObject *const *v) {
     if (!PyUnicode_Check(v[0])) {
         PyErr_Format(PyExc_TypeError, "a name is a str, got %s", Py_TYPE(v[0])->tp_name);
@@ -177,8 +194,10 @@ static PyObject *f_begin_fallback(PyObject *const *v) {
 
 /* ---- loops in fused programs */
 
-/* function, data: addresses; dtypes: a tuple, inputs first. An opcode, or None: the loop
- * takes no part in programs. */
+/* (name, function, data, dtypes, num_inputs). function, data: addresses; dtypes: a tuple,
+ * inputs first. An opcode, or None: the loop takes no part in programs (it has too many
+ * operands, or there is no opcode left). Function and data must stay for good; the name
+ * is copied. */
 static PyObject *f_own_loop(PyObject *const *v) {
     uintptr_t function, data;
     int64_t num_in;
@@ -187,6 +206,7 @@ static PyObject *f_own_loop(PyObject *const *v) {
         asn_int64_from_py(v[4], &num_in) < 0)
         return NULL;
     Py_ssize_t num = PyTuple_Check(v[3]) ? PyTuple_GET_SIZE(v[3]) : 0;
+    /* More operands than an instruction has: such a loop runs by _run_loop. */
     if (num > ASN_ADDED_ARGS || num_in < 0 || num_in > num) Py_RETURN_NONE;
     asn_added_loop loop = {.name = name,
                            .fn = (asn_added_fn)function,
@@ -207,12 +227,14 @@ static PyObject *f_own_loop(PyObject *const *v) {
 /* The operands of a call and what keeps them. */
 typedef struct {
     asn_operand in[ASN_ADDED_INPUTS];
-    PyObject *owners[ASN_ADDED_INPUTS];
-    const asn_array *out[ASN_ADDED_ARGS];
+    PyObject *owners[ASN_ADDED_INPUTS];   /* of inputs; an entry may be NULL */
+    const asn_array *out[ASN_ADDED_ARGS]; /* NULL: results has a new array */
     asn_ndarray *results[ASN_ADDED_ARGS];
     int num_in, num_out;
 } own_call;
 
+/* Fills *c as far as it goes; -1: the error, and the counts say what there is to release.
+ */
 static int fill_call(own_call *c, const asn_added_loop *loop, PyObject *inputs,
                      PyObject *outputs) {
     if (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != loop->num_in ||
@@ -242,6 +264,7 @@ static int fill_call(own_call *c, const asn_added_loop *loop, PyObject *inputs,
     return 0;
 }
 
+/* The tuple of results; takes those that are new. */
 static PyObject *finish_call(own_call *c, PyObject *outputs) {
     PyObject *all = PyTuple_New(c->num_out);
     for (int k = 0; k < c->num_out; k++) {
@@ -257,10 +280,11 @@ static PyObject *finish_call(own_call *c, PyObject *outputs) {
     return all;
 }
 
-/* The results as a tuple; outputs: a tuple of arrays and None. */
+/* (opcode, inputs, outputs, where, casting): records a call of a loop. The results as a
+ * tuple; outputs: a tuple of arrays and None, for a new one. */
 static PyObject *f_call_own_loop(PyObject *const *v) {
     int64_t opcode;
-    int output;
+    int output; /* which of the loop's the opcode is of: not asked here */
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     if (asn_int64_from_py(v[0], &opcode) < 0 ||
         asn_casting_from_py(v[4], &options.casting) < 0)
@@ -284,6 +308,7 @@ static PyObject *f_call_own_loop(PyObject *const *v) {
     if (ready) status = asn_own_loop_call((int)opcode, c.in, c.out, results, &options);
     for (int k = 0; k < c.num_in; k++)
         Py_XDECREF(c.owners[k]);
+    /* Nothing was recorded: new results were never made. */
     if (!ready || status) {
         for (int k = 0; k < c.num_out; k++)
             if (c.results[k]) asn_ndarray_drop(c.results[k]);

@@ -1,13 +1,18 @@
 /* L3 python: functions beyond NumPy: laziness, synchronisation, plans, devices, memory,
- * the scalar policy. */
+ * the scalar policy.
+ *
+ * Each is a call of the core with its arguments read; what it does is in the core's
+ * header (graph/engine.h, runtime/device.h, graph/plan/fallback.h). The names with an
+ * underscore serve asnumpy's Python modules and the tests. */
 #include "python/functions/function.h"
 
 #include "base/alloc.h"
 #include "graph/device/cann.h"
 #include "graph/device/fallback.h"
 
-/* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
- * checks nothing else. */
+/* _as_strided(x, shape, strides). A view with any shape and strides (bytes) inside the
+ * buffer of the array: lib.stride_tricks checks nothing else. NumPy does not check at
+ * all; here a view cannot leave its buffer. */
 static PyObject *f_as_strided(PyObject *const *v) {
     int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
     int ndim, n;
@@ -27,6 +32,7 @@ static PyObject *f_as_strided(PyObject *const *v) {
     ASN_PY_TRY(asn_layout_init_strided(&view, (asn_dtype)l->dtype, ndim, shape, strides,
                                        l->offset, l->flags & ASN_WRITEABLE));
     asn_layout_inherit_truth(&view, l);
+    /* From low to before high: the bytes of the buffer that the elements would cover. */
     asn_layout_bounds(&view, &low, &high);
     if (view.size && (low < 0 || high > asn_of(v[0])->buffer->nbytes)) {
         asn_layout_fini(&view);
@@ -39,7 +45,8 @@ static PyObject *f_as_strided(PyObject *const *v) {
     return asn_ndarray_view(v[0], &view, true);
 }
 
-/* lazy(on=None): the previous setting; with an argument also sets it. */
+/* lazy(on=True): sets it, and returns the previous setting. Turning it off runs what is
+ * recorded, and operations run as they are called from then on. */
 static PyObject *f_lazy(PyObject *const *v) {
     bool on = true, before = false;
     if (asn_bool_from_py(v[0], &on) < 0) return NULL;
@@ -47,6 +54,8 @@ static PyObject *f_lazy(PyObject *const *v) {
     return asn_fp_check() < 0 ? NULL : PyBool_FromLong(before);
 }
 
+/* What is recorded runs, on all streams, and its floating-point exceptions are reported.
+ */
 static PyObject *f_synchronize(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_synchronize());
@@ -54,6 +63,7 @@ static PyObject *f_synchronize(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* (array): the plan as text, without running it; None: of all that is recorded. */
 static PyObject *f_explain(PyObject *const *v) {
     if (v[0] && v[0] != Py_None && !asn_is_ndarray(v[0])) {
         PyErr_Format(PyExc_TypeError, "explain takes an asnumpy array or None, got %s",
@@ -62,11 +72,15 @@ static PyObject *f_explain(PyObject *const *v) {
     }
     char *text = NULL;
     ASN_PY_TRY(asn_explain(v[0] && v[0] != Py_None ? asn_of(v[0]) : NULL, &text));
+    /* The text is the core's allocation, to be freed by its allocator. */
     PyObject *r = PyUnicode_FromString(text);
     asn_free(text);
     return r;
 }
 
+/* (kind): what full reductions and indices of single elements give from now on; the
+ * previous kind. A function under trace has arrays of no dimensions either way
+ * (asn_gives_scalars). */
 static PyObject *f_set_scalars(PyObject *const *v) {
     bool before = ASN_READ(asn_py.scalars_switch);
     bool numpy =
@@ -82,6 +96,7 @@ static PyObject *f_set_scalars(PyObject *const *v) {
     return PyUnicode_FromString(before ? "numpy" : "array");
 }
 
+/* (array): the static method ndarray.from_numpy as a function: always a copy. */
 static PyObject *f_from_numpy(PyObject *const *v) {
     if (PyArray_Check(v[0])) return asn_from_numpy(v[0], true, false);
     PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, got %s",
@@ -89,18 +104,21 @@ static PyObject *f_from_numpy(PyObject *const *v) {
     return NULL;
 }
 
+/* Without it the first operation opens the device. It may be called again. */
 static PyObject *f_init(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_device_open());
     Py_RETURN_NONE;
 }
 
+/* Waits and closes the device; an error while there are arrays on it. */
 static PyObject *f_finalize(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_finalize());
     Py_RETURN_NONE;
 }
 
+/* (device): returns the previous one. Arrays belong to the device they were made on. */
 static PyObject *f_set_device(PyObject *const *v) {
     int64_t device;
     int before;
@@ -110,6 +128,7 @@ static PyObject *f_set_device(PyObject *const *v) {
     return PyLong_FromLong(before);
 }
 
+/* The number of the current device, which is opened for it. */
 static PyObject *f_get_device(PyObject *const *v) {
     (void)v;
     int device;
@@ -124,6 +143,7 @@ static PyObject *f_get_device_count(PyObject *const *v) {
     return PyLong_FromLong(count);
 }
 
+/* (device): waits for it and gives cached memory back to it. */
 static PyObject *f_reset_device(PyObject *const *v) {
     int64_t device = 0;
     if (asn_int64_from_py(v[0], &device) < 0) return NULL;
@@ -131,6 +151,8 @@ static PyObject *f_reset_device(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* Counters since the process began, as a dict of ints. host_reads is counted by this
+ * binding, the others by the core. */
 static PyObject *f_engine_stats(PyObject *const *v) {
     (void)v;
     asn_engine_stats s;
@@ -145,8 +167,9 @@ static PyObject *f_engine_stats(PyObject *const *v) {
         (unsigned long long)ASN_READ(asn_py.host_reads));
 }
 
-/* "device", "wider" or "cpu": where an NPU would compute a ufunc of the table (or, with
- * `operators`, an operator of CANN's) by what CANN documents; None: no such thing. */
+/* (name, dtype, operators): "device", "wider" or "cpu": where an NPU would compute a
+ * ufunc of the table (or, with `operators`, an operator of CANN's) by what CANN
+ * documents; None: no such thing. */
 static PyObject *f_cann_place(PyObject *const *v) {
     static const char *const places[] = {"device", "wider", "cpu"};
     const char *name = PyUnicode_AsUTF8(v[0]);
@@ -156,6 +179,7 @@ static PyObject *f_cann_place(PyObject *const *v) {
     if (operators) return PyUnicode_FromString(places[asn_cann_place_of(name, dtype)]);
     for (int op = 0; op < ASN_OP_COUNT; op++) {
         if (strcmp(asn_op_table[op].name, name) != 0) continue;
+        /* The dtype that the loop is of, as for operands all of `dtype`. */
         asn_type types[3] = {
             {(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}};
         asn_dtype loop;
@@ -166,12 +190,14 @@ static PyObject *f_cann_place(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* The names of the table's ufuncs, or the operators of CANN's that they call. */
+/* The names of the table's ufuncs, or the operators of CANN's that they call. Rows of the
+ * CPU device's own kernels have neither. */
 static PyObject *cann_names(bool operators) {
     PyObject *list = PyList_New(0);
     for (int op = 0; list && op < ASN_OP_COUNT; op++) {
         const asn_op_info *row = &asn_op_table[op];
         const char *name = operators ? row->cann : row->name;
+        /* Kernels of the CPU device only: no operator of CANN's stands for them. */
         if (!name || row->flags & ASN_OPF_KERNEL) continue;
         PyObject *text = PyUnicode_FromString(name);
         if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
@@ -180,6 +206,7 @@ static PyObject *cann_names(bool operators) {
     return list;
 }
 
+/* For tests and `asnumpy.doctor`: what the table says of CANN. */
 static PyObject *f_cann_rows(PyObject *const *v) {
     (void)v;
     return cann_names(false);
@@ -190,6 +217,7 @@ static PyObject *f_cann_operators(PyObject *const *v) {
     return cann_names(true);
 }
 
+/* (policy): sets it, and returns the previous one. */
 static PyObject *f_set_fallback(PyObject *const *v) {
     static const char *const names[] = {"error", "warn", "silent"};
     for (int i = 0; i < 3; i++)

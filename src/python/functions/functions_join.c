@@ -1,12 +1,17 @@
 /* L3 python: functions that join arrays: concatenate, stack, vstack, hstack, dstack,
  * column_stack. They read sequences; numpy/joins.h has the rest.
- */
+ *
+ * The sequence becomes an array_list: arrays to copy from, and their dtypes for
+ * promotion. In concatenate a Python number among the arrays is weak, in the stacks it is
+ * an array of its dtype: NumPy's difference. The same code stacks a list of arrays for
+ * np.array([a, b]). */
 #include "python/functions/function.h"
 #include "numpy/joins.h"
 
-/* What a sequence has to be joined: few arrays need no memory. */
+/* So many arrays need no memory of their own. */
 enum { FEW_JOINED = 16 };
 
+/* What a sequence has to be joined. */
 typedef struct {
     int count;
     PyObject **objects; /* owned */
@@ -17,6 +22,7 @@ typedef struct {
     asn_type few_types[FEW_JOINED];
 } array_list;
 
+/* After a list_init that failed, too. */
 static void list_fini(array_list *list) {
     for (int i = 0; i < list->count; i++)
         Py_DECREF(list->objects[i]);
@@ -26,6 +32,7 @@ static void list_fini(array_list *list) {
     PyMem_Free(list->types);
 }
 
+/* Room for n of everything; -1: MemoryError, with what there is left for list_fini. */
 static int list_alloc(array_list *list, Py_ssize_t n) {
     list->count = 0;
     list->objects = list->few_objects;
@@ -35,10 +42,12 @@ static int list_alloc(array_list *list, Py_ssize_t n) {
     list->objects = PyMem_Malloc((size_t)n * sizeof *list->objects);
     list->arrays = PyMem_Malloc((size_t)n * sizeof *list->arrays);
     list->types = PyMem_Malloc((size_t)n * sizeof *list->types);
+    /* What is NULL is freed as well as the rest. */
     return list->objects && list->arrays && list->types ? 0 : (PyErr_NoMemory(), -1);
 }
 
-/* An item as an array. `weak`: a Python number gives way to other dtypes. */
+/* Adds an item as an array. `flatten`: concatenate's axis=None. `weak`: a Python number
+ * gives way to other dtypes. -1: it is no array. */
 static int list_add(array_list *list, PyObject *item, bool flatten, bool weak) {
     int i = list->count;
     PyObject *a = asn_asarray(item);
@@ -56,6 +65,8 @@ static int list_add(array_list *list, PyObject *item, bool flatten, bool weak) {
     return 0;
 }
 
+/* All items of a sequence; -1: it is none, or an item is no array. list_fini either way.
+ */
 static int list_init(array_list *list, PyObject *sequence, bool flatten, bool weak) {
     list->count = 0;
     list->objects = list->few_objects;
@@ -71,7 +82,8 @@ static int list_init(array_list *list, PyObject *sequence, bool flatten, bool we
 }
 
 /* Joined arrays are of the class of the highest __array_priority__ above ndarray's own;
- * none of them is their parent. Takes joined. */
+ * none of them is their parent, so __array_finalize__ gets None. Takes joined; NULL
+ * passes. */
 static PyObject *joined_as(PyObject *joined, const array_list *list) {
     PyObject *leader = NULL;
     for (int i = 0; i < list->count; i++)
@@ -81,7 +93,8 @@ static PyObject *joined_as(PyObject *joined, const array_list *list) {
     return asn_subclass_adopt(joined, Py_TYPE(leader), Py_None);
 }
 
-/* Which function of numpy/joins.h; concatenate and stack have an axis. */
+/* Which function of numpy/joins.h; concatenate and stack have an axis, the others fix it.
+ */
 typedef asn_status (*join_function)(const asn_np_join *join, asn_array *result);
 typedef asn_status (*axis_function)(const asn_np_join *join, int64_t axis,
                                     asn_array *result);
@@ -91,10 +104,12 @@ typedef struct {
     int64_t axis;
 } join_kind;
 
+/* result NULL: into join->out. */
 static asn_status join(const join_kind *kind, const asn_np_join *join, asn_array *r) {
     return kind->along ? kind->along(join, kind->axis, r) : kind->call(join, r);
 }
 
+/* The join into out=, which is returned, or into a new array. */
 static PyObject *join_list(const join_kind *kind, const array_list *list, PyObject *out,
                            asn_dtype dtype, asn_casting casting) {
     asn_array *target = NULL;
@@ -108,12 +123,14 @@ static PyObject *join_list(const join_kind *kind, const array_list *list, PyObje
                  : NULL;
     }
     asn_status status = join(kind, &j, NULL);
+    /* out is a NumPy array: written before the caller looks. */
     if (status == ASN_OK && owner) status = asn_array_sync(target);
     Py_XDECREF(owner);
     return status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
 }
 
-/* dtype=, casting= and out=, of which the first and the last do not go together. */
+/* dtype=, casting= and out=, of which the first and the last do not go together. v: dtype
+ * and casting; -1: an error. */
 static int read_options(PyObject *out, PyObject *const *v, asn_dtype *dtype,
                         asn_casting *casting) {
     *dtype = ASN_DTYPE_NONE;
@@ -126,7 +143,8 @@ static int read_options(PyObject *out, PyObject *const *v, asn_dtype *dtype,
     return -1;
 }
 
-/* (arrays, /, axis=0, out, *, dtype, casting) */
+/* (arrays, /, axis=0, out, *, dtype, casting); axis None: the flattened arrays, in their
+ * order. Promotion is of all at once. */
 static PyObject *f_concatenate(PyObject *const *v) {
     asn_dtype dtype;
     asn_casting casting;
@@ -142,7 +160,7 @@ static PyObject *f_concatenate(PyObject *const *v) {
     return r;
 }
 
-/* The arrays of a sequence, which an iterator is not. */
+/* The arrays of a sequence, which an iterator is not (NumPy refuses it). -1: an error. */
 static int list_of(array_list *list, PyObject *sequence) {
     if (PyTuple_Check(sequence) || PyList_Check(sequence) || asn_is_ndarray(sequence) ||
         PyObject_HasAttrString(sequence, "__getitem__"))
@@ -154,9 +172,11 @@ static int list_of(array_list *list, PyObject *sequence) {
     return -1;
 }
 
-/* The axis of a stack; what is no number is looked at after the arrays. */
+/* The axis of a stack, which may be one more than the arrays have; what is no number is
+ * looked at after the arrays, as in NumPy. -1: an error. */
 static int stack_axis(const array_list *list, PyObject *axis, int64_t *out) {
     const asn_np_join j = {.count = list->count, .arrays = list->arrays};
+    /* NumPy compares the shapes before it looks at the axis. */
     if (axis && !PyLong_CheckExact(axis)) ASN_PY_TRY_INT(asn_np_stack_check(&j));
     return asn_int64_from_py(axis, out);
 }
@@ -175,7 +195,7 @@ static PyObject *f_stack(PyObject *const *v) {
     return r;
 }
 
-/* `options`: dtype= and casting=. */
+/* The stacks without an axis. `options`: dtype= and casting=, NULL where absent. */
 static PyObject *stacked(join_function call, PyObject *tup, PyObject *const *options) {
     asn_dtype dtype;
     asn_casting casting;
@@ -188,8 +208,10 @@ static PyObject *stacked(join_function call, PyObject *tup, PyObject *const *opt
     return r;
 }
 
+/* dstack and column_stack have no options. */
 static PyObject *const no_options[2] = {NULL, NULL};
 
+/* (tup, *, dtype, casting) of the first two; (tup) of the others. */
 static PyObject *f_vstack(PyObject *const *v) {
     return stacked(asn_np_vstack, v[0], v + 1);
 }
@@ -203,8 +225,11 @@ static PyObject *f_column_stack(PyObject *const *v) {
     return stacked(asn_np_column_stack, v[0], no_options);
 }
 
+/* The stack that np.array would make of the items of a list or tuple that nobody changes;
+ * NULL without an error: they are not all arrays of one dtype and shape, row-major, and
+ * the general way is to read them. */
 static PyObject *stacked_items(PyObject *o) {
-    enum { MOST = 1 << 16 };
+    enum { MOST = 1 << 16 }; /* more of them go the general way */
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(o);
     PyObject *const *items = PySequence_Fast_ITEMS(o);
     if (count == 0 || count > MOST || !asn_is_ndarray_exact(*items)) return NULL;
@@ -226,6 +251,8 @@ static PyObject *stacked_items(PyObject *o) {
     return r;
 }
 
+/* (Contract in convert.h.) Exact lists and tuples alone: others may have rules of their
+ * own. */
 PyObject *asn_stacked_items(PyObject *o) {
     if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return NULL;
     PyObject *items = asn_steady_items(o);

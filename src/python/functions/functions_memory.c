@@ -1,6 +1,12 @@
 /* L3 python: the memory manager's functions. Those with a leading underscore are what
  * asnumpy.memory is written with; sizes and addresses are ints, sites (file, line,
- * function) or None. */
+ * function) or None.
+ *
+ * What is counted and kept is the core's (runtime/memory/memory.h, watch.h); here it
+ * becomes lists and tuples. Python objects are never made inside a call of the core that
+ * holds the pool's lock: a list that grows may collect garbage, which ends arrays, which
+ * gives memory back. So the core fills C arrays first, which are translated afterwards.
+ */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
@@ -11,13 +17,16 @@
 #include "runtime/memory/memory.h"
 #include "runtime/memory/watch.h"
 
-/* Adds to a dict; takes the value. */
+/* Adds to a dict; takes the value, of which NULL is an error already set. */
 static int put(PyObject *dict, const char *name, PyObject *value) {
     int failed = !value || PyDict_SetItemString(dict, name, value) < 0;
     Py_XDECREF(value);
     return failed ? -1 : 0;
 }
 
+/* Of the current device; all in bytes or as counts. The names are those that
+ * asnumpy.memory documents; the values are read without stopping other threads, so two of
+ * them may be of different moments. */
 static PyObject *f_memory_stats(PyObject *const *v) {
     (void)v;
     asn_memory_stats s;
@@ -48,18 +57,21 @@ static PyObject *f_memory_stats(PyObject *const *v) {
     return dict;
 }
 
+/* What the pool keeps without anybody's use goes back to the device. */
 static PyObject *f_empty_cache(PyObject *const *v) {
     (void)v;
     asn_memory_empty_cache();
     Py_RETURN_NONE;
 }
 
+/* The peaks of memory_stats begin again at what is in use. */
 static PyObject *f_reset_peaks(PyObject *const *v) {
     (void)v;
     asn_memory_reset_peaks();
     Py_RETURN_NONE;
 }
 
+/* (limit, max_split, threshold): bytes, bytes, a fraction. */
 static PyObject *f_settings(PyObject *const *v) {
     (void)v;
     asn_memory_settings s;
@@ -68,6 +80,7 @@ static PyObject *f_settings(PyObject *const *v) {
                          (unsigned long long)s.max_split, s.gc_threshold);
 }
 
+/* Sets them; the core checks their ranges. */
 static PyObject *f_configure(PyObject *const *v) {
     int64_t limit, split;
     double threshold = PyFloat_AsDouble(v[2]);
@@ -81,19 +94,22 @@ static PyObject *f_configure(PyObject *const *v) {
 
 /* ---- what is held */
 
+/* Pieces, as many as there was room for; num counts all that came. */
 typedef struct {
     asn_memory_piece *pieces;
     size_t num, room;
 } piece_list;
 
+/* Called with the pool locked: it copies, and nothing else. */
 static void collect(void *context, const asn_memory_piece *piece) {
     piece_list *list = context;
     if (list->num < list->room) list->pieces[list->num] = *piece;
     list->num++;
 }
 
-/* (place, state, device, address, bytes, site) of each piece; Python objects are made
- * with the pool unlocked. */
+/* Everything the pool holds, as (place, state, device, address, bytes, site) of each
+ * piece. The first walk only counts; the list is made larger until it holds all. Python
+ * objects are made with the pool unlocked. */
 static PyObject *f_walk(PyObject *const *v) {
     (void)v;
     static const char *const places[] = {"slab", "segment", "range"};
@@ -125,25 +141,29 @@ static PyObject *f_walk(PyObject *const *v) {
 
 /* ---- watching */
 
+/* Buffers get numbers from now on; the number of the next one. */
 static PyObject *f_watch_start(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_watch_start());
     return PyLong_FromUnsignedLongLong(asn_watch_next());
 }
 
+/* Starts and stops are counted: the last stop ends it. */
 static PyObject *f_watch_stop(PyObject *const *v) {
     (void)v;
     asn_watch_stop();
     Py_RETURN_NONE;
 }
 
-/* (number, bytes, site) of the live buffers from a number on. */
+/* (start): (number, bytes, site) of the live buffers from a number on: those made since a
+ * _watch_start that gave it. */
 static PyObject *f_watch_live(PyObject *const *v) {
     int64_t from;
     if (asn_int64_from_py(v[0], &from) < 0) return NULL;
     int64_t num = asn_watch_live((uint64_t)from, NULL, 0);
     asn_watch_record *records = asn_malloc((size_t)(num + 1) * sizeof *records);
     if (!records) return PyErr_NoMemory();
+    /* Buffers may end, or begin, between the two calls: as many as fit, and are there. */
     int64_t now = asn_watch_live((uint64_t)from, records, num);
     if (now < num) num = now;
     PyObject *out = PyList_New(num);
@@ -160,6 +180,7 @@ static PyObject *f_watch_live(PyObject *const *v) {
     return out;
 }
 
+/* An event as the tuple that f_events describes. */
 static PyObject *event_to_py(const asn_watch_event *e) {
     static const char *const kinds[] = {"alloc", "free", "failed"};
     return Py_BuildValue("KsKLKKN", (unsigned long long)e->ns, kinds[e->kind],
@@ -168,6 +189,7 @@ static PyObject *event_to_py(const asn_watch_event *e) {
                          asn_site_to_py(e->site));
 }
 
+/* (entries): keeps the last so many events, 0 none; returns the number before. */
 static PyObject *f_history(PyObject *const *v) {
     int64_t entries, before;
     if (asn_int64_from_py(v[0], &entries) < 0) return NULL;
@@ -175,10 +197,12 @@ static PyObject *f_history(PyObject *const *v) {
     return PyLong_FromLongLong(before);
 }
 
-/* The kept events, oldest first: (ns, kind, address, bytes, in use, held, site). */
+/* (room): the kept events, oldest first: (ns, kind, address, bytes, in use, held, site).
+ * room: as many as there can be. */
 static PyObject *f_events(PyObject *const *v) {
     int64_t room;
     if (asn_int64_from_py(v[0], &room) < 0) return NULL;
+    /* One more, since malloc of 0 may give NULL. */
     asn_watch_event *events = asn_malloc((size_t)(room + 1) * sizeof *events);
     if (!events) return PyErr_NoMemory();
     int64_t num = asn_watch_events(events, room);
@@ -195,7 +219,8 @@ static PyObject *f_events(PyObject *const *v) {
 }
 
 /* What a hook raises is written to stderr, as for __del__: the work that allocates goes
- * on. */
+ * on. An exception that is set meanwhile is none of the hook's, and put aside. Any
+ * thread. */
 static void call_hook(void *context, const asn_watch_event *e) {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *type, *value, *trace;
@@ -209,17 +234,20 @@ static void call_hook(void *context, const asn_watch_event *e) {
     PyGILState_Release(state);
 }
 
+/* (hook): called with each event; the list of hooks holds a reference. */
 static PyObject *f_add_hook(PyObject *const *v) {
     if (!PyCallable_Check(v[0])) {
         PyErr_Format(PyExc_TypeError, "a memory hook is a callable, got %s",
                      Py_TYPE(v[0])->tp_name);
         return NULL;
     }
+    /* Only a hook that is in the list owns its reference. */
     ASN_PY_TRY(asn_watch_add_hook(call_hook, v[0]));
     Py_INCREF(v[0]);
     Py_RETURN_NONE;
 }
 
+/* (hook): the same object; ValueError where it is not there. */
 static PyObject *f_remove_hook(PyObject *const *v) {
     if (!asn_watch_remove_hook(call_hook, v[0])) {
         PyErr_Format(PyExc_ValueError, "%R is no memory hook", v[0]);

@@ -1,5 +1,8 @@
 /* L3 python: packbits, unpackbits, interp, pad, isreal, isscalar. They read arguments;
  * src/numpy has the rest, and Python the modes of pad() that are rare or callables.
+ *
+ * What these have in common is that their arguments need more reading than an axis: each
+ * part below has its own reader, which gives the errors that NumPy gives, in its order.
  */
 #include "python/functions/function.h"
 #include "numpy/bits.h"
@@ -8,7 +11,7 @@
 
 /* ---- bits */
 
-/* axis=, count= (NULL: there is none) and bitorder=. */
+/* axis=, count= (NULL: there is none) and bitorder=. -1: an error. */
 static int read_bits(PyObject *axis, PyObject *count, PyObject *order, asn_np_bits *b) {
     *b = (asn_np_bits){.flat = !axis || axis == Py_None,
                        .counted = count && count != Py_None};
@@ -26,25 +29,30 @@ static int read_bits(PyObject *axis, PyObject *count, PyObject *order, asn_np_bi
     return b->counted ? asn_int64_from_py(count, &b->count) : 0;
 }
 
+/* What both do with an array: the core's call; the result is of the array's class,
+ * without a parent. */
 static PyObject *of_bits(PyObject *given, const asn_np_bits *b,
                          asn_status (*call)(asn_array *result, const asn_array *a,
                                             const asn_np_bits *bits)) {
     PyObject *a = asn_asarray(given), *r = NULL;
     asn_ndarray *made = a ? asn_ndarray_alloc() : NULL;
     if (made) r = asn_ndarray_made(made, call(&made->array, asn_of(a), b));
+    /* NumPy makes the result of that class, but not from that array. */
     if (r && !asn_is_ndarray_exact(a)) r = asn_subclass_adopt(r, Py_TYPE(a), Py_None);
     Py_XDECREF(a);
     return r;
 }
 
-/* (a, /, axis, bitorder) */
+/* (a, /, axis, bitorder): eight elements make a byte, of which the last one of a line is
+ * filled with zeros. */
 static PyObject *f_packbits(PyObject *const *v) {
     asn_np_bits b;
     return read_bits(v[1], NULL, v[2], &b) < 0 ? NULL
                                                : of_bits(v[0], &b, asn_np_packbits);
 }
 
-/* (a, /, axis, count, bitorder) */
+/* (a, /, axis, count, bitorder): count= cuts the result, or fills it with zeros; below 0
+ * it cuts that many from the end. */
 static PyObject *f_unpackbits(PyObject *const *v) {
     asn_np_bits b;
     return read_bits(v[1], v[2], v[3], &b) < 0 ? NULL
@@ -53,7 +61,8 @@ static PyObject *f_unpackbits(PyObject *const *v) {
 
 /* ---- interp */
 
-/* left= or right=: one number; in a traced function any array. */
+/* left= or right=: one number, or in a traced function any array, whose value is not
+ * known yet. *used: out, or NULL where the argument is absent. -1: no number. */
 static int read_end(PyObject *obj, bool complex_values, asn_operand *out,
                     const asn_operand **used, PyObject **owner) {
     *used = NULL;
@@ -71,6 +80,8 @@ static int read_end(PyObject *obj, bool complex_values, asn_operand *out,
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* arrays: x, xp and fp as float64 (fp: or complex128); v: left, right, period. With a
+ * period there are no ends. */
 static PyObject *interp(PyObject *const *arrays, PyObject *const *v) {
     asn_operand ends[2];
     PyObject *owners[2] = {NULL, NULL}, *r = NULL;
@@ -92,7 +103,8 @@ static PyObject *interp(PyObject *const *arrays, PyObject *const *v) {
     return r;
 }
 
-/* (x, xp, fp, left, right, period) */
+/* (x, xp, fp, left, right, period): fp is converted first, then x and xp (NumPy's order
+ * of errors), all row-major. Whether xp ascends is not checked, as in NumPy. */
 static PyObject *f_interp(PyObject *const *v) {
     PyObject *arrays[3] = {NULL, NULL, asn_asarray(v[2])}, *r = NULL;
     if (!arrays[2]) return NULL;
@@ -108,7 +120,8 @@ static PyObject *f_interp(PyObject *const *v) {
 
 /* ---- pad */
 
-/* One width for all sides, or what Python makes pairs of. */
+/* pad_width=: one width for all sides, or what Python makes pairs of. widths: before and
+ * after each axis. -1: an error, negative widths among them. */
 static int read_widths(PyObject *width, int ndim, int64_t (*widths)[2]) {
     int64_t all;
     if (PyLong_CheckExact(width)) {
@@ -132,6 +145,7 @@ static int read_widths(PyObject *width, int ndim, int64_t (*widths)[2]) {
     return rc;
 }
 
+/* pad(mode="wrap"), by the core. */
 static PyObject *pad_wrapped(PyObject *given, PyObject *width) {
     int64_t widths[ASN_MAX_DIMS][2];
     PyObject *a = asn_asarray(given), *r = NULL;
@@ -145,7 +159,8 @@ static PyObject *pad_wrapped(PyObject *given, PyObject *width) {
     return r;
 }
 
-/* (array, pad_width, mode, **kwargs) */
+/* (array, pad_width, mode, **kwargs): "wrap" without options is the core's, all else is
+ * Python's. */
 static PyObject *f_pad(PyObject *const *v) {
     if (!v[3] && v[2] && PyUnicode_Check(v[2]) &&
         PyUnicode_CompareWithASCIIString(v[2], "wrap") == 0)
@@ -163,11 +178,13 @@ static PyObject *f_pad(PyObject *const *v) {
 
 /* ---- numbers */
 
+/* isreal of real numbers: an array of True, of a's layout. */
 static PyObject *all_true(PyObject *a) {
     const asn_operand yes = {.scalar = {.dtype = ASN_BOOL, .bytes = {1}}};
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_array_new_like(&r->array, asn_of(a), ASN_BOOL, 'K');
+    /* Never made: dropped there. */
     if (status) return asn_ndarray_made(r, status);
     status = asn_assign(&r->array, &yes, ASN_CASTING_SAME_KIND, NULL);
     if (!status) return asn_ndarray_return((PyObject *)r);
@@ -175,10 +192,11 @@ static PyObject *all_true(PyObject *a) {
     return asn_raise(status);
 }
 
-/* (x): x.imag == 0 */
+/* (x): x.imag == 0, of x's own imag where it has one. */
 static PyObject *f_isreal(PyObject *const *v) {
     PyObject *x = v[0], *zero = NULL, *r = NULL;
     if (asn_is_ndarray_exact(x) && !asn_is_complex(asn_dtype_of(x))) return all_true(x);
+    /* Objects with an imag of their own decide; lists become arrays. */
     PyObject *imag = PyObject_GetAttrString(x, "imag");
     if (!imag) {
         PyErr_Clear();
@@ -193,7 +211,7 @@ static PyObject *f_isreal(PyObject *const *v) {
     return r;
 }
 
-/* (element) */
+/* (element): what is common is told by its type; Python knows NumPy's full rule. */
 static PyObject *f_isscalar(PyObject *const *v) {
     if (PyFloat_CheckExact(v[0]) || PyLong_CheckExact(v[0]) || PyBool_Check(v[0]) ||
         PyComplex_CheckExact(v[0]) || PyUnicode_CheckExact(v[0]) ||

@@ -1,12 +1,16 @@
 /* L3 python: take_along_axis, put_along_axis, lexsort, place, putmask. They read
  * arguments; numpy/picking.h has the rest.
- */
+ *
+ * What is written to is an array of ours, or for put_along_axis a NumPy array through a
+ * wrapper; values are cast as NumPy's function of the name casts them: put_along_axis as
+ * an assignment, place and putmask safely. */
 #include "python/functions/function.h"
 #include "numpy/picking.h"
 #include "numpy/shape.h"
 
 /* ---- along an axis */
 
+/* The rule of axis=None; -1: NumPy's ValueError. */
 static int check_one_dimension(PyObject *indices) {
     if (asn_of(indices)->layout.ndim == 1) return 0;
     PyErr_SetString(PyExc_ValueError,
@@ -14,9 +18,12 @@ static int check_one_dimension(PyObject *indices) {
     return -1;
 }
 
+/* axis None: positions in the flattened array, where `indices` may even be a mask, as it
+ * is an index then; else the core's, whose result is a view of a's class. */
 static PyObject *take_along(PyObject *a, PyObject *indices, PyObject *axis_object) {
     int64_t axis = -1;
     if (axis_object == Py_None) {
+        /* As `arr.flat[indices]`, which NumPy's code says. */
         PyObject *flat = check_one_dimension(indices) < 0 ? NULL : asn_ravel_run(a, 'C');
         PyObject *r = flat ? asn_ndarray_subscript(flat, indices) : NULL;
         Py_XDECREF(flat);
@@ -30,7 +37,7 @@ static PyObject *take_along(PyObject *a, PyObject *indices, PyObject *axis_objec
     return made ? asn_subclass_view(made, a) : NULL;
 }
 
-/* (arr, indices, axis) */
+/* (arr, indices, axis): the last axis unless it is given. */
 static PyObject *f_take_along_axis(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]), *indices = a ? asn_asarray(v[1]) : NULL;
     PyObject *r = indices ? take_along(a, indices, v[2]) : NULL;
@@ -39,7 +46,7 @@ static PyObject *f_take_along_axis(PyObject *const *v) {
     return r;
 }
 
-/* arr.flat[indices] = values */
+/* arr.flat[indices] = values, with whatever arr.flat is; -1: an error. */
 static int put_flat(PyObject *arr, PyObject *indices, PyObject *values) {
     if (check_one_dimension(indices) < 0) return -1;
     PyObject *flat = PyObject_GetAttrString(arr, "flat");
@@ -48,6 +55,8 @@ static int put_flat(PyObject *arr, PyObject *indices, PyObject *values) {
     return rc;
 }
 
+/* put_along_axis; `wrapper` is of a NumPy array, which is written before the caller
+ * looks. -1: an error. */
 static int put_along(PyObject *arr, PyObject *indices, PyObject *given,
                      PyObject *axis_object) {
     asn_array *a;
@@ -68,7 +77,8 @@ static int put_along(PyObject *arr, PyObject *indices, PyObject *given,
     return rc < 0 || status ? -1 : asn_fp_check();
 }
 
-/* (arr, indices, values, axis) */
+/* (arr, indices, values, axis): None is returned. values broadcast to the indices.
+ */
 static PyObject *f_put_along_axis(PyObject *const *v) {
     PyObject *indices = asn_asarray(v[1]);
     int rc = indices ? put_along(v[0], indices, v[2], v[3]) : -1;
@@ -79,7 +89,8 @@ static PyObject *f_put_along_axis(PyObject *const *v) {
 
 /* ---- order by several keys */
 
-/* `objects` and `keys` have room for them all. */
+/* The positions that sort by several keys, a sequence of arrays. `objects` and `keys`
+ * have room for them all. */
 static PyObject *sort_keys(PyObject *items, int64_t axis, PyObject **objects,
                            const asn_array **keys) {
     const int n = (int)PySequence_Fast_GET_SIZE(items);
@@ -98,6 +109,7 @@ static PyObject *sort_keys(PyObject *items, int64_t axis, PyObject **objects,
     return r;
 }
 
+/* Few keys need no memory; `items` is a sequence that does not change. */
 static PyObject *lexsort(PyObject *items, int64_t axis) {
     enum { FEW = 16 };
     const size_t n = (size_t)PySequence_Fast_GET_SIZE(items);
@@ -112,7 +124,7 @@ static PyObject *lexsort(PyObject *items, int64_t axis) {
     return r;
 }
 
-/* (keys, axis) */
+/* (keys, axis): an array's first axis counts its keys. */
 static PyObject *f_lexsort(PyObject *const *v) {
     int64_t axis = -1;
     if (asn_int64_from_py(v[1], &axis) < 0) return NULL;
@@ -128,13 +140,17 @@ static PyObject *f_lexsort(PyObject *const *v) {
 /* ---- by mask */
 
 /* What is put into elements of a dtype: numbers that it has, arrays that cast to it
- * safely, or what makes its elements. */
+ * safely, or what makes its elements (a list is read as that dtype). *owner: to be
+ * released after the call. -1: an error. */
 static int put_operand(PyObject *given, asn_dtype dtype, asn_operand *out,
                        PyObject **owner) {
+    /* The numbers that need no array: they fit exactly, or the general way says why not.
+     */
     bool number = (PyFloat_CheckExact(given) && dtype == ASN_F64) ||
                   (PyLong_CheckExact(given) && (dtype == ASN_F64 || dtype == ASN_I64));
     *owner = NULL;
     *out = (asn_operand){.array = NULL};
+    /* A number that does not fit is an error further on, of the array's cast. */
     if (number && asn_scalar_pack(given, dtype, &out->scalar) == 0) return 0;
     PyErr_Clear();
     PyObject *array = asn_is_ndarray(given) || PyArray_Check(given)
@@ -156,12 +172,14 @@ static int put_operand(PyObject *given, asn_dtype dtype, asn_operand *out,
     return 0;
 }
 
-/* Whether the device has no such dtype, or byte order: NumPy writes to it. */
+/* Whether the device has no such dtype, or byte order: NumPy writes to it, upon the
+ * HostDtypeError. */
 static bool is_the_hosts(PyArrayObject *a) {
     return !PyArray_ISNOTSWAPPED(a) ||
            asn_dtype_from_descr(PyArray_DESCR(a)) == ASN_DTYPE_NONE;
 }
 
+/* place and putmask: (a, mask, values). The core checks the sizes. */
 static PyObject *put_where(PyObject *const *v,
                            asn_status (*call)(const asn_array *a, const asn_array *mask,
                                               const asn_operand *values)) {
@@ -181,6 +199,7 @@ static PyObject *put_where(PyObject *const *v,
     Py_RETURN_NONE;
 }
 
+/* place repeats its values in the order of the true elements, putmask by position. */
 static PyObject *f_place(PyObject *const *v) {
     return put_where(v, asn_np_place);
 }

@@ -1,11 +1,14 @@
 /* L3 python: inner, outer, vdot, tensordot, correlate, convolve. They read arguments;
  * numpy/products.h has the rest.
- */
+ *
+ * These are C functions in NumPy, or Python over dot; either way their result is of the
+ * class that NumPy gives it, which differs from one to the next: the leading operand's,
+ * the first subclass's by __array_wrap__, or none. */
 #include "python/functions/function.h"
 #include "numpy/products.h"
 #include "python/ufunc/ufunc.h"
 
-/* v[0] and v[1] as arrays; false with an exception. */
+/* v[0] and v[1] as arrays, new references; false with an exception. */
 static bool two_arrays(PyObject *const *v, PyObject *pair[2]) {
     pair[0] = asn_asarray(v[0]);
     pair[1] = pair[0] ? asn_asarray(v[1]) : NULL;
@@ -21,7 +24,8 @@ static void drop_two(PyObject *pair[2]) {
 
 typedef asn_status (*product)(asn_array *result, const asn_array *a, const asn_array *b);
 
-/* keep: the result is of the class of the operand that leads. */
+/* The core's product of v[0] and v[1]. keep: the result is of the class of the operand
+ * that leads. */
 static PyObject *of_two(PyObject *const *v, product call, bool keep) {
     PyObject *pair[2], *r = NULL;
     if (!two_arrays(v, pair)) return NULL;
@@ -34,6 +38,7 @@ static PyObject *of_two(PyObject *const *v, product call, bool keep) {
     return r;
 }
 
+/* (a, b): over the last axes; inner keeps a subclass, vdot gives a number. */
 static PyObject *f_inner(PyObject *const *v) {
     return of_two(v, asn_np_inner, true);
 }
@@ -41,7 +46,8 @@ static PyObject *f_vdot(PyObject *const *v) {
     return of_two(v, asn_np_vdot, false);
 }
 
-/* What multiply would raise. */
+/* What multiply would raise: outer is multiply.outer to NumPy, so its errors name that
+ * ufunc. Returns NULL. */
 static PyObject *outer_failed(PyObject *pair[2], const asn_array *out,
                               asn_status status) {
     const asn_operand in[2] = {{.array = asn_of(pair[0])}, {.array = asn_of(pair[1])}};
@@ -49,7 +55,7 @@ static PyObject *outer_failed(PyObject *pair[2], const asn_array *out,
     return asn_ufunc_raise(ASN_OP_MULTIPLY, in, out, &options, status);
 }
 
-/* (a, b, out) */
+/* (a, b, out): both are flattened; out must have two axes of their sizes. */
 static PyObject *f_outer(PyObject *const *v) {
     PyObject *pair[2], *owner = NULL, *r = NULL;
     asn_array *out = NULL;
@@ -76,7 +82,8 @@ static PyObject *f_outer(PyObject *const *v) {
 
 /* ---- tensordot */
 
-/* A number or a sequence of them. */
+/* One side of axes=: a number or a sequence of them; more than there can be axes are cut,
+ * which is an error in the core. -1: an error. */
 static int some_axes(PyObject *given, int64_t axes[ASN_MAX_DIMS + 1], int *n) {
     PyObject *items = PyIndex_Check(given) && !PySequence_Check(given)
                           ? PyTuple_Pack(1, given)
@@ -92,12 +99,15 @@ static int some_axes(PyObject *given, int64_t axes[ASN_MAX_DIMS + 1], int *n) {
     return rc;
 }
 
+/* The axes that are summed over, of the first array and of the second; as many of each.
+ */
 typedef struct {
     int num_left, num_right;
     int64_t left[ASN_MAX_DIMS + 1], right[ASN_MAX_DIMS + 1];
 } summed_axes;
 
-/* The last `count` axes of the first array and as many first ones of the second. */
+/* axes=2: the last `count` axes of the first array and as many first ones of the second.
+ */
 static int counted_axes(int64_t count, summed_axes *s) {
     if (count > ASN_MAX_DIMS) count = ASN_MAX_DIMS + 1; /* there are not so many */
     s->num_left = s->num_right = count > 0 ? (int)count : 0;
@@ -108,6 +118,9 @@ static int counted_axes(int64_t count, summed_axes *s) {
     return 0;
 }
 
+/* axes=: a number, or a pair (lists count as tuples) of numbers or sequences. What is
+ * neither, but can be iterated, is unpacked: the errors are those of Python's unpacking.
+ * -1: an error. */
 static int read_axes(PyObject *axes, summed_axes *s) {
     int64_t count = 2;
     if (!axes) return counted_axes(count, s);
@@ -142,6 +155,8 @@ static int read_axes(PyObject *axes, summed_axes *s) {
     return rc;
 }
 
+/* (a, b, axes): a matrix product of the arrays with the summed axes brought together, in
+ * numpy/products.h. The class of the operands is lost. */
 static PyObject *f_tensordot(PyObject *const *v) {
     PyObject *pair[2], *r = NULL;
     summed_axes s;
@@ -158,6 +173,7 @@ static PyObject *f_tensordot(PyObject *const *v) {
 
 /* ---- correlate, convolve */
 
+/* mode=: a name or its number, 0 to 2; absent leaves *mode. -1: NumPy's error. */
 static int slide_mode(PyObject *obj, asn_np_slide *mode) {
     static const char *const names[] = {"valid", "same", "full"};
     int64_t number = -1;
@@ -180,7 +196,8 @@ static int slide_mode(PyObject *obj, asn_np_slide *mode) {
     return -1;
 }
 
-/* (a, v, mode) */
+/* (a, v, mode): v is conjugated where it is complex. NumPy calls the __array_wrap__ of
+ * the first operand that is of a subclass. */
 static PyObject *f_correlate(PyObject *const *v) {
     PyObject *pair[2], *r = NULL;
     asn_np_slide mode = ASN_SLIDE_VALID;
@@ -189,13 +206,14 @@ static PyObject *f_correlate(PyObject *const *v) {
     if (made)
         r = asn_ndarray_made(
             made, asn_np_correlate(&made->array, asn_of(pair[0]), asn_of(pair[1]), mode));
+    /* a where it is of a subclass, else v. */
     PyObject *parent = pair[asn_is_ndarray_exact(pair[0])];
     r = asn_subclass_wrap(r, parent, NULL);
     drop_two(pair);
     return r;
 }
 
-/* What has no axes is a sequence of one. Takes a. */
+/* convolve takes numbers, too: what has no axes is a sequence of one. Takes a. */
 static PyObject *at_least_1d(PyObject *a) {
     if (!a || ASN_LIKELY(asn_of(a)->layout.ndim)) return a;
     PyObject *wide = asn_array_from_any(a, ASN_DTYPE_NONE, -1, 'K', 1, false);
@@ -203,7 +221,7 @@ static PyObject *at_least_1d(PyObject *a) {
     return wide;
 }
 
-/* (a, v, mode) */
+/* (a, v, mode): the class of the operands is lost, as in NumPy. */
 static PyObject *f_convolve(PyObject *const *v) {
     asn_np_slide mode = ASN_SLIDE_FULL;
     PyObject *a = at_least_1d(asn_asarray(v[0])), *r = NULL;

@@ -4,12 +4,14 @@
  * Each reads NumPy's parameters into the arguments of the reductions that methods share
  * (ufunc/reduce.h). A temporary argument (nobody else holds it) is told to the engine,
  * which then need not store it: `(a - b).sum()` reads a and b once and writes nothing.
- */
+ *
+ * keepdims=, initial= and where= default to NumPy's <no value>, which says "not given"
+ * even where None has a meaning. */
 #include "numpy/sums.h"
 #include "python/functions/function.h"
 #include "python/ufunc/reduce_state.h"
 
-/* Runs `call` on v[0] as an array. */
+/* The rest of a function: `expr` with v[0] as the array a. */
 #define WITH_ARRAY(expr)                                                                 \
     PyObject *a = asn_asarray(v[0]);                                                     \
     if (!a) return NULL;                                                                 \
@@ -17,8 +19,8 @@
     Py_DECREF(a);                                                                        \
     return r
 
-/* The same for a reduction; a temporary has the references of the caller's stack and a.
- */
+/* The same for a reduction with `args`; a temporary has the references of the caller's
+ * stack and a. */
 #define WITH_REDUCED(expr)                                                               \
     PyObject *a = asn_asarray(v[0]);                                                     \
     if (!a) return NULL;                                                                 \
@@ -27,6 +29,7 @@
     Py_DECREF(a);                                                                        \
     return r
 
+/* (a, axis, [dtype,] out, keepdims, initial, where): sum and prod have dtype=. */
 static PyObject *reduce_values(asn_op op, PyObject *const *v, bool has_dtype) {
     int k = has_dtype ? 2 : 1;
     asn_reduce_args args = {
@@ -47,7 +50,7 @@ static PyObject *f_min(PyObject *const *v) {
     return reduce_values(ASN_OP_MINIMUM, v, false);
 }
 
-/* any and all have no dtype= and no initial=. */
+/* any and all have no dtype= and no initial=: (a, axis, out, keepdims, *, where). */
 static PyObject *truth(asn_op op, PyObject *const *v) {
     asn_reduce_args args = {v[1], NULL, v[2], v[3], NULL, v[4], false};
     WITH_REDUCED(asn_reduce_run(op, a, &args));
@@ -60,12 +63,15 @@ static PyObject *f_any(PyObject *const *v) {
     return truth(ASN_OP_LOGICAL_OR, v);
 }
 
+/* (a, axis, dtype, out, keepdims, *, where) */
 static PyObject *f_mean(PyObject *const *v) {
     asn_reduce_args args = {v[1], v[2], v[3], v[4], NULL, v[5], false};
     WITH_REDUCED(asn_mean_run(a, &args));
 }
 
-/* (a, axis, dtype, out, ddof, keepdims, *, where, mean, correction) */
+/* var and std: (a, axis, dtype, out, ddof, keepdims, *, where, mean, correction).
+ * correction= is the array API's name of ddof=; only one of them may be given, unless
+ * ddof is 0. */
 static PyObject *spread(PyObject *const *v, bool root) {
     PyObject *ddof = v[4];
     if (!asn_is_no_value(v[8])) {
@@ -87,6 +93,7 @@ static PyObject *f_std(PyObject *const *v) {
     return spread(v, true);
 }
 
+/* (a, axis, out, *, keepdims) */
 static PyObject *f_argmax(PyObject *const *v) {
     WITH_ARRAY(asn_argreduce_run(a, v[1], v[2], v[3], true));
 }
@@ -95,6 +102,7 @@ static PyObject *f_argmin(PyObject *const *v) {
     WITH_ARRAY(asn_argreduce_run(a, v[1], v[2], v[3], false));
 }
 
+/* (a, axis, dtype, out): the running sums of all elements where axis is None. */
 static PyObject *f_cumsum(PyObject *const *v) {
     WITH_ARRAY(asn_accumulate_run(ASN_OP_ADD, a, v[1], v[2], v[3], true));
 }
@@ -103,8 +111,8 @@ static PyObject *f_cumprod(PyObject *const *v) {
     WITH_ARRAY(asn_accumulate_run(ASN_OP_MULTIPLY, a, v[1], v[2], v[3], true));
 }
 
-/* A number comes without an array where all elements are counted and scalars are wanted.
- */
+/* count_nonzero but for the class. A number comes without an array where all elements are
+ * counted and scalars are wanted. */
 static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
     asn_reduce_options over = {.dtype = ASN_DTYPE_NONE};
     asn_scalar number;
@@ -113,7 +121,7 @@ static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
     if (asn_axes_from_py(axis, asn_of(a)->layout.ndim, &over.axes, &all) < 0) return NULL;
     if (!asn_is_no_value(keepdims) && asn_bool_from_py(keepdims, &keep) < 0) return NULL;
     over.keepdims = keep;
-    over.now = all && !keep && asn_gives_scalars();
+    over.now = all && !keep && asn_gives_scalars(); /* a number at once, if it can be */
     ASN_PY_TRY(asn_np_count_nonzero(&made, over.now ? &number : NULL, asn_of(a), &over));
     if (over.now && number.dtype != ASN_DTYPE_NONE)
         return asn_reduce_scalar(&number, ASN_OP_ADD);
@@ -121,8 +129,8 @@ static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
     return r ? asn_ndarray_finish((asn_ndarray *)r, ASN_OK) : NULL;
 }
 
-/* (a, axis, *, keepdims). Of all elements NumPy gives a plain number, whatever the class.
- */
+/* (a, axis, *, keepdims). Of all elements NumPy gives a plain number, whatever the class;
+ * along axes it is a reduction, which __array_wrap__ sees. */
 static PyObject *f_count_nonzero(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]);
     if (!a) return NULL;
@@ -133,6 +141,7 @@ static PyObject *f_count_nonzero(PyObject *const *v) {
     return r;
 }
 
+/* Signatures that several functions share. */
 #define SUM_ARGS                                                                         \
     "a, axis=None, dtype=None, out=None, keepdims=<no value>, initial=<no value>, "      \
     "where=<no value>"

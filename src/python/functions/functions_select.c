@@ -1,15 +1,17 @@
-/* L3 python: where, dot, bincount, copyto, result_type, can_cast, shares_memory; and the
- * switches of the engine.
+/* L3 python: where, dot, bincount, copyto, result_type, promote_types, can_cast,
+ * may_share_memory.
  *
  * Arguments are read here; what bincount refuses and casts is numpy/ordering.h's.
  * Promotion (result_type, can_cast) looks at dtypes, arrays and numbers by NumPy's rules
- * of NEP 50: a Python number takes part by its kind alone.
- */
+ * of NEP 50: a Python number takes part by its kind alone. A dtype argument of None is
+ * float64, as numpy.dtype(None) is. */
 #include "numpy/ordering.h"
 #include "python/functions/function.h"
 
-/* where(condition, x, y, /) */
+/* where(condition, x, y, /): without x and y the positions, as nonzero(). x and y take
+ * part in promotion, numbers by their kind; the condition is cast to bool. */
 static PyObject *f_where(PyObject *const *v) {
+    /* Absent, not None: None would be an object. */
     if (!v[1] != !v[2]) {
         PyErr_SetString(PyExc_ValueError,
                         "either both or neither of x and y should be given");
@@ -44,7 +46,7 @@ static PyObject *f_where(PyObject *const *v) {
     return r;
 }
 
-/* A scalar operand multiplies, as in NumPy. */
+/* (a, b, out). A scalar operand multiplies, as in NumPy. */
 static PyObject *f_dot(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL;
     PyObject *r = b ? asn_dot_run(a, b, v[2]) : NULL;
@@ -54,13 +56,15 @@ static PyObject *f_dot(PyObject *const *v) {
 }
 
 /* What bincount counts. An array is counted as it is, or must cast to int64 safely; a
- * list is read as integers, with a warning where it holds others. */
+ * list is read as integers, with a warning where it holds others (an empty one holds
+ * none). */
 static PyObject *counted(PyObject *given) {
     if (asn_is_ndarray(given) || PyArray_Check(given)) return asn_asarray(given);
     PyObject *x = asn_asarray(given);
     if (!x && !PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
     PyErr_Clear();
     if (x && (asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_BOOL)) return x;
+    /* An empty list is float64, which is no reason to warn. */
     bool empty = x && asn_of(x)->layout.size == 0;
     Py_XDECREF(x);
     if (!empty &&
@@ -73,7 +77,8 @@ static PyObject *counted(PyObject *given) {
     return asn_asarray_dtype(given, ASN_I64);
 }
 
-/* bincount(x, /, weights, minlength) */
+/* bincount(x, /, weights, minlength): as many counts as the largest element needs, so it
+ * is a synchronisation. Without weights int64, with weights float64. */
 static PyObject *f_bincount(PyObject *const *v) {
     PyObject *x = counted(v[0]);
     PyObject *weights = NULL, *r = NULL;
@@ -94,7 +99,8 @@ done:
     return r;
 }
 
-/* What copyto copies; a Python integer beyond every dtype as a float, into floats. */
+/* What copyto copies; a Python integer beyond every dtype as a float, into floats, or the
+ * error that it is an object. *owner: to be released after the call. */
 static int source_from_py(PyObject *obj, asn_dtype dst, asn_operand *src,
                           PyObject **owner) {
     if (asn_operand_from_py(obj, src, owner) == 0) return 0;
@@ -104,7 +110,8 @@ static int source_from_py(PyObject *obj, asn_dtype dst, asn_operand *src,
     return asn_scalar_pack(obj, dst, &src->scalar);
 }
 
-/* copyto(dst, src, casting, where) */
+/* copyto(dst, src, casting, where): None. dst may be a NumPy array, which is written
+ * before the caller looks. */
 static PyObject *f_copyto(PyObject *const *v) {
     asn_array *dst;
     PyObject *dst_owner, *src_owner = NULL, *where_owner = NULL;
@@ -131,6 +138,7 @@ static PyObject *f_copyto(PyObject *const *v) {
         asn_where_from_py(v[3], &where, &where_owner) == 0;
     if (ok && src.weak) { /* a Python number takes dst's dtype when its kind allows */
         asn_type types[2] = {{dst->layout.dtype, 0}, {ASN_DTYPE_NONE, src.weak}};
+        /* src as NumPy's asarray would have it */
         asn_dtype common = asn_result_type(2, types);
         src.weak = 0;
         ok = asn_scalar_pack(v[1], common, &src.scalar) == 0;
@@ -138,6 +146,7 @@ static PyObject *f_copyto(PyObject *const *v) {
     if (ok) {
         asn_dtype from =
             src.array ? (asn_dtype)src.array->layout.dtype : (asn_dtype)src.scalar.dtype;
+        /* Checked before the copy is recorded, so that dst stays as it is. */
         ok = asn_can_cast(from, (asn_dtype)dst->layout.dtype, casting);
         if (!ok)
             PyErr_Format(
@@ -148,6 +157,7 @@ static PyObject *f_copyto(PyObject *const *v) {
                 asn_casting_name(casting));
     }
     if (ok) status = asn_assign(dst, &src, casting, where);
+    /* A NumPy array is written before the caller can look at it. */
     if (ok && status == ASN_OK && dst_owner) status = asn_array_sync(dst);
     Py_XDECREF(dst_owner);
     Py_XDECREF(src_owner);
@@ -157,7 +167,8 @@ static PyObject *f_copyto(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* An array's, scalar's or dtype's part in promotion. */
+/* An array's, scalar's or dtype's part in promotion: anything that numpy.dtype() takes
+ * counts as a dtype, else as an array. -1: an error. */
 static int type_from_py(PyObject *obj, asn_type *out) {
     asn_operand o;
     out->weak = 0;
@@ -165,6 +176,7 @@ static int type_from_py(PyObject *obj, asn_type *out) {
         out->dtype = (uint8_t)asn_dtype_of(obj);
         return 0;
     }
+    /* Python numbers are weak, NumPy's scalars are of their dtype. */
     int known = asn_scalar_operand(obj, &o);
     if (known < 0) {
         if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
@@ -195,12 +207,14 @@ static int type_from_py(PyObject *obj, asn_type *out) {
     return 0;
 }
 
+/* (*arrays_and_dtypes): of arrays and numbers by NEP 50, of any mixture of them. */
 static PyObject *f_result_type(PyObject *const *v) {
     Py_ssize_t n = PyTuple_GET_SIZE(v[0]);
     if (n == 0) {
         PyErr_SetString(PyExc_ValueError, "at least one array or dtype is required");
         return NULL;
     }
+    /* Promotion is of all at once: it is not associative where weak numbers take part. */
     asn_type *types = PyMem_New(asn_type, (size_t)n);
     if (!types) return PyErr_NoMemory();
     int rc = 0;
@@ -211,6 +225,8 @@ static PyObject *f_result_type(PyObject *const *v) {
     return r;
 }
 
+/* (type1, type2): of dtypes alone, of which None is float64. Promotion is a table
+ * (array/promote.h). */
 static PyObject *f_promote_types(PyObject *const *v) {
     asn_dtype a, b;
     /* One dtype twice stays what it is, with the metadata that only NumPy keeps; records
@@ -225,7 +241,8 @@ static PyObject *f_promote_types(PyObject *const *v) {
     return asn_descr_object(asn_promote(a, b));
 }
 
-/* can_cast(from_, to, casting) */
+/* can_cast(from_, to, casting): from_ is a dtype, an array or a NumPy scalar, by its
+ * dtype alone (NEP 50). */
 static PyObject *f_can_cast(PyObject *const *v) {
     asn_casting casting = ASN_CASTING_SAFE;
     asn_dtype from, to;
@@ -258,7 +275,9 @@ static PyObject *f_can_cast(PyObject *const *v) {
     return PyBool_FromLong(asn_can_cast(from, to, casting));
 }
 
-/* Whether the bounds of two arrays overlap; with max_work= what NumPy finds out. */
+/* (a, b, max_work): whether the bounds of two arrays overlap, which says nothing of
+ * elements that lie between each other's; with max_work= what NumPy finds out. Lists make
+ * arrays of their own, so they never do. */
 static PyObject *f_may_share_memory(PyObject *const *v) {
     if (v[2]) return asn_support_call("may_share_memory", v, 3);
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL, *r = NULL;

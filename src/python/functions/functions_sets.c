@@ -2,12 +2,13 @@
  *
  * unique_all, unique_counts and their like are Python over this one function. Of an array
  * of one axis, axis=0 is all of it, whose results have the classes of the plain call.
- */
+ * sorted= is accepted and changes nothing: the result is sorted always. */
 #include "python/functions/function.h"
 #include "numpy/unique.h"
 
 /* The results that were made, in order: one, or a tuple of them. Values and first
- * positions in all of an array are of its class, as a sort's. Takes them. */
+ * positions in all of an array are of its class, as a sort's. Takes them; NULL: an error.
+ */
 static PyObject *gathered(asn_array *made, const bool *wanted, PyObject *a, bool whole) {
     PyObject *all[ASN_UNIQUE_RESULTS], *r = NULL;
     int n = 0;
@@ -25,6 +26,8 @@ static PyObject *gathered(asn_array *made, const bool *wanted, PyObject *a, bool
     return r;
 }
 
+/* wanted: which of the results (ASN_UNIQUE_...) are asked for. With an axis its
+ * sub-arrays are what is compared. */
 static PyObject *unique(PyObject *a, const bool *wanted, PyObject *axis_object,
                         bool equal_nan) {
     asn_array made[ASN_UNIQUE_RESULTS], *results[ASN_UNIQUE_RESULTS];

@@ -1,10 +1,12 @@
 /* L3 python: functions about shape and order: reshape, ravel, transpose, sort, take, ...
  *
  * Nearly all make an array of their first argument and call what the method of the same
- * name calls (ndarray/methods.h), so that a function and a method cannot differ.
- */
+ * name calls (ndarray/methods.h), so that a function and a method cannot differ. The
+ * functions' own part is what NumPy does around its methods: keywords that only functions
+ * have, NumPy scalars that stay scalars, axes that are read differently. */
 #include "python/functions/function.h"
 
+/* The rest of a function: `expr` with v[0] as the array a. */
 #define WITH_ARRAY(expr)                                                                 \
     PyObject *a = asn_asarray(v[0]);                                                     \
     if (!a) return NULL;                                                                 \
@@ -12,6 +14,7 @@
     Py_DECREF(a);                                                                        \
     return r
 
+/* (a, shape, order, *, copy) */
 static PyObject *f_reshape(PyObject *const *v) {
     char order = 'C';
     int copy = -1;
@@ -20,17 +23,20 @@ static PyObject *f_reshape(PyObject *const *v) {
     WITH_ARRAY(asn_reshape_run(a, v[1], order, copy));
 }
 
+/* (a, order) */
 static PyObject *f_ravel(PyObject *const *v) {
     char order = 'C';
     if (asn_order_from_py(v[1], &order) < 0) return NULL;
     WITH_ARRAY(asn_ravel_run(a, order));
 }
 
-/* The view of a NumPy scalar is a scalar again. Takes view. */
+/* The result that is a view of a NumPy scalar is a scalar again. Takes view; NULL passes.
+ */
 static PyObject *view_of(PyObject *given, PyObject *view) {
     return view && PyArray_IsScalar(given, Generic) ? asn_ndarray_return(view) : view;
 }
 
+/* (a, axes) and (a, axis): NumPy makes views of scalars, and scalars of those. */
 static PyObject *f_transpose(PyObject *const *v) {
     WITH_ARRAY(view_of(v[0], asn_transpose_run(a, v[1])));
 }
@@ -38,12 +44,14 @@ static PyObject *f_squeeze(PyObject *const *v) {
     WITH_ARRAY(view_of(v[0], asn_squeeze_run(a, v[1])));
 }
 
+/* (x): the attribute, so that a subclass's own counts. */
 static PyObject *f_matrix_transpose(PyObject *const *v) {
     WITH_ARRAY(PyObject_GetAttrString(a, "mT"));
 }
 
 /* Axis numbers as NumPy's normalize_axis_tuple takes them, a bool for 0 or 1 among them:
- * a bit for each, of ndim dimensions and `more` for each number. */
+ * a bit for each, of ndim dimensions and `more` (0 or 1) for each number: expand_dims
+ * counts axes of its result. *count: how many. -1: an error, repeats among them. */
 static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_t *mask) {
     bool many = PyTuple_CheckExact(axis) || PyList_CheckExact(axis);
     PyObject *items = many ? PySequence_Tuple(axis) : PyTuple_Pack(1, axis);
@@ -51,6 +59,7 @@ static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_
     int which, rc = items ? 0 : -1;
     *mask = 0;
     *count = (int)n;
+    /* NumPy complains of the dimensions before it looks at an axis. */
     if (more && ndim + n > ASN_MAX_DIMS) {
         PyErr_Format(
             PyExc_ValueError,
@@ -71,6 +80,7 @@ static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_
     return rc;
 }
 
+/* expand_dims: a view with the axes added. */
 static PyObject *expand(PyObject *a, PyObject *axis) {
     int n, ndim = asn_of(a)->layout.ndim;
     uint64_t mask;
@@ -80,10 +90,12 @@ static PyObject *expand(PyObject *a, PyObject *axis) {
     return asn_ndarray_view(a, &view, true);
 }
 
+/* (a, axis) */
 static PyObject *f_expand_dims(PyObject *const *v) {
     WITH_ARRAY(expand(a, v[1]));
 }
 
+/* A read-only view of exactly ndarray, with stride 0 along stretched axes. */
 static PyObject *broadcast_to(PyObject *a, PyObject *shape_object) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
@@ -99,20 +111,23 @@ static PyObject *broadcast_to(PyObject *a, PyObject *shape_object) {
     return asn_ndarray_view(a, &view, false);
 }
 
+/* (array, shape): a list makes an array of its own, which the view keeps. */
 static PyObject *broadcast_plain(PyObject *const *v) {
     WITH_ARRAY(broadcast_to(a, v[1]));
 }
 
-/* (array, shape, subok) */
+/* (array, shape, subok): with subok a subclass's view is finalised as a new array. */
 static PyObject *f_broadcast_to(PyObject *const *v) {
     bool keep_type = false;
     if (asn_bool_from_py(v[2], &keep_type) < 0) return NULL;
     PyObject *plain = broadcast_plain(v);
     if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
         return plain;
+    /* The view's base goes with it. */
     return asn_subclass_keep(plain, v[0]);
 }
 
+/* (a): of an array-like, whatever it would be as an array. */
 static PyObject *f_shape(PyObject *const *v) {
     WITH_ARRAY(asn_shape_to_py(asn_of(a)->layout.ndim, asn_of(a)->layout.shape));
 }
@@ -121,6 +136,7 @@ static PyObject *f_ndim(PyObject *const *v) {
     WITH_ARRAY(PyLong_FromLong(asn_of(a)->layout.ndim));
 }
 
+/* axis None: all elements; else the product of the extents. */
 static PyObject *size_along(PyObject *a, PyObject *axis) {
     const asn_layout *l = &asn_of(a)->layout;
     uint64_t mask;
@@ -133,11 +149,14 @@ static PyObject *size_along(PyObject *a, PyObject *axis) {
     return PyLong_FromLongLong(size);
 }
 
+/* (a, axis) */
 static PyObject *f_size(PyObject *const *v) {
     WITH_ARRAY(size_along(a, v[1]));
 }
 
-/* v[5]: the array API's `descending`, which NumPy's signature does not have. */
+/* sort and argsort: (a, axis, kind, order, stable, descending). v[5]: the array API's
+ * `descending`, which NumPy's signature does not have; it is composed in Python, and
+ * keeps equal elements in their order as a stable sort does. */
 static PyObject *sorted_run(PyObject *const *v, bool indices) {
     bool descending = false;
     if (asn_bool_from_py(v[5], &descending) < 0) return NULL;
@@ -153,6 +172,7 @@ static PyObject *sorted_run(PyObject *const *v, bool indices) {
     WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], indices));
 }
 
+/* New arrays both; -1 is the default axis, None sorts the flattened array. */
 static PyObject *f_sort(PyObject *const *v) {
     return sorted_run(v, false);
 }
@@ -161,6 +181,7 @@ static PyObject *f_argsort(PyObject *const *v) {
     return sorted_run(v, true);
 }
 
+/* (a, kth, axis, kind, order) */
 static PyObject *f_partition(PyObject *const *v) {
     WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], false));
 }
@@ -169,20 +190,25 @@ static PyObject *f_argpartition(PyObject *const *v) {
     WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], true));
 }
 
+/* (a, kth), positions in ascending order: what quantiles need of a sort
+ * (asnumpy/_quantiles.py). */
 static PyObject *f_order_statistics(PyObject *const *v) {
     WITH_ARRAY(asn_order_statistics_run(a, v[1]));
 }
 
+/* (a, v, side, sorter): a is sorted, or sorter sorts it. */
 static PyObject *f_searchsorted(PyObject *const *v) {
     WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
 }
 
+/* (a, indices, axis, out, mode) and (a, repeats, axis) */
 static PyObject *f_take(PyObject *const *v) {
     WITH_ARRAY(asn_take_run(a, v[1], v[2], v[3], v[4]));
 }
 static PyObject *f_repeat(PyObject *const *v) {
     WITH_ARRAY(asn_repeat_run(a, v[1], v[2]));
 }
+/* (a, b): the product alone, as a step of a composition that reports once at its end. */
 static PyObject *f_contract(PyObject *const *v) {
     if (!asn_is_ndarray(v[0]) || !asn_is_ndarray(v[1]))
         return PyErr_Format(PyExc_TypeError, "two arrays are needed");
@@ -191,14 +217,17 @@ static PyObject *f_contract(PyObject *const *v) {
     return asn_ndarray_finish(r, asn_contract(asn_of(v[0]), asn_of(v[1]), &r->array));
 }
 
+/* (a): a tuple of positions, one array for each axis. */
 static PyObject *f_nonzero(PyObject *const *v) {
     WITH_ARRAY(asn_nonzero_run(a));
 }
+/* (a, decimals, out), also as `around`. */
 static PyObject *f_round(PyObject *const *v) {
     WITH_ARRAY(asn_round_run(a, v[1], v[2]));
 }
 
-/* clip(a, a_min, a_max, out, *, min, max, **kwargs): both spellings, not both at once. */
+/* clip(a, a_min, a_max, out, *, min, max, **kwargs): both spellings, not both at once, as
+ * NumPy 2.1 has it. Either bound may be None, which bounds nothing. */
 static PyObject *f_clip(PyObject *const *v) {
     PyObject *low = v[1], *high = v[2];
     bool old = !asn_is_no_value(low) || !asn_is_no_value(high);
@@ -222,6 +251,7 @@ static PyObject *f_clip(PyObject *const *v) {
     WITH_ARRAY(asn_clip_run(a, low, high, v[3], v[6]));
 }
 
+/* (a, order, subok): always a new array. */
 static PyObject *f_copy(PyObject *const *v) {
     char order = 'K';
     bool subok = false;

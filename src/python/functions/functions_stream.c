@@ -1,5 +1,10 @@
 /* L3 python: what asnumpy.Stream, asnumpy.Event and asnumpy.stream are written with.
- * Streams and events are capsules, each of which holds a reference. */
+ * Streams and events are capsules, each of which holds a reference.
+ *
+ * The classes are Python (asnumpy._streams); here their calls become the core's
+ * (graph/streams.h). A capsule of the wrong name is a ValueError of Python's, upon which
+ * all of these return NULL. Functions that wait let go of the interpreter's lock in the
+ * core, and can be interrupted (see the end of the file). */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
@@ -10,6 +15,7 @@ static const char STREAM[] = "asnumpy.stream", EVENT[] = "asnumpy.event";
 
 /* ---- capsules */
 
+/* What a capsule holds, borrowed; NULL: another object, with Python's error. */
 static asn_queue *queue_of(PyObject *capsule) {
     return PyCapsule_GetPointer(capsule, STREAM);
 }
@@ -18,31 +24,34 @@ static asn_stream_event *event_of(PyObject *capsule) {
     return PyCapsule_GetPointer(capsule, EVENT);
 }
 
+/* The stream's work goes on; what is recorded on it keeps it. */
 static void end_queue(PyObject *capsule) {
     asn_queue_release(queue_of(capsule));
 }
 
+/* An event that was never recorded lets go of those who wait for it. */
 static void end_event(PyObject *capsule) {
     asn_stream_event *e = event_of(capsule);
     asn_stream_event_abandon(e); /* nobody is left who could record it */
     asn_stream_event_release(e);
 }
 
-/* Takes the reference. */
+/* A capsule of a stream; takes the reference. */
 static PyObject *wrap_queue(asn_queue *q) {
     PyObject *capsule = PyCapsule_New(q, STREAM, end_queue);
     if (!capsule) asn_queue_release(q);
     return capsule;
 }
 
-/* None, or the call's error. */
+/* None, or the call's error; what has run meanwhile may have raised floating-point
+ * exceptions, which are reported. */
 static PyObject *done(asn_status status) {
     ASN_PY_TRY(status);
     if (asn_fp_check() < 0) return NULL;
     Py_RETURN_NONE;
 }
 
-/* NULL for None. */
+/* A name: *text NULL for None, else borrowed of value. -1: an error. */
 static int text_from(PyObject *value, const char **text) {
     *text = NULL;
     if (value == Py_None) return 0;
@@ -57,6 +66,8 @@ static int text_from(PyObject *value, const char **text) {
 
 /* ---- streams */
 
+/* (priority, name): a smaller priority goes first where the device can tell; one that no
+ * int holds becomes -1, for the core to refuse. name: a str or None. */
 static PyObject *f_stream_new(PyObject *const *v) {
     int64_t priority;
     const char *name;
@@ -67,29 +78,35 @@ static PyObject *f_stream_new(PyObject *const *v) {
     return wrap_queue(q);
 }
 
+/* Opens the device, if nothing has yet: without it there is no stream. */
 static PyObject *f_stream_default(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_device_open());
     return wrap_queue(asn_queue_retain(asn_queue_own()));
 }
 
+/* The calling thread's; the library's own unless it set another. */
 static PyObject *f_stream_current(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_device_open());
     return wrap_queue(asn_queue_retain(asn_queue_current()));
 }
 
+/* (stream): the calling thread's current one from now on. */
 static PyObject *f_stream_set(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]);
     return q ? done(asn_streams_set_current(q)) : NULL;
 }
 
+/* (number, name, priority, device), which stay as they were made. */
 static PyObject *f_stream_info(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]);
     if (!q) return NULL;
     return Py_BuildValue("(isii)", q->number, q->name, q->priority, q->device);
 }
 
+/* (stream): the address of the device's stream. What is recorded on it is launched first,
+ * so that foreign work on it comes after. */
 static PyObject *f_stream_handle(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]);
     if (!q) return NULL;
@@ -98,11 +115,13 @@ static PyObject *f_stream_handle(PyObject *const *v) {
     return PyLong_FromVoidPtr(handle);
 }
 
+/* The host waits for what is on the stream, and for what is recorded for it. */
 static PyObject *f_stream_synchronize(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]);
     return q ? done(asn_streams_synchronize(q, "Stream.synchronize()")) : NULL;
 }
 
+/* The same without waiting: what is recorded is launched. */
 static PyObject *f_stream_query(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]);
     bool idle = false;
@@ -111,11 +130,13 @@ static PyObject *f_stream_query(PyObject *const *v) {
     return PyBool_FromLong(idle);
 }
 
+/* (stream, other): no thread waits; what is launched on the stream does. */
 static PyObject *f_stream_follow(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]), *of = queue_of(v[1]);
     return q && of ? done(asn_streams_follow(q, of)) : NULL;
 }
 
+/* (stream, event): the same for what comes behind the event. */
 static PyObject *f_stream_wait_event(PyObject *const *v) {
     asn_queue *q = queue_of(v[0]);
     asn_stream_event *e = event_of(v[1]);
@@ -132,6 +153,7 @@ static PyObject *f_stream_stats(PyObject *const *v) {
 
 /* ---- events */
 
+/* (stream, timing, name): stream, or None: who is known to record it. */
 static PyObject *f_event_new(PyObject *const *v) {
     asn_queue *by = NULL;
     bool timing;
@@ -150,12 +172,15 @@ static PyObject *f_event_name(PyObject *const *v) {
     return e ? PyUnicode_FromString(e->name) : NULL;
 }
 
+/* (event, stream): marks the work that the stream has by now; an event may be recorded
+ * again. */
 static PyObject *f_event_record(PyObject *const *v) {
     asn_stream_event *e = event_of(v[0]);
     asn_queue *q = queue_of(v[1]);
     return q && e ? done(asn_streams_record(e, q)) : NULL;
 }
 
+/* Whether the work before its last record is done. */
 static PyObject *f_event_query(PyObject *const *v) {
     asn_stream_event *e = event_of(v[0]);
     bool reached = false;
@@ -164,11 +189,13 @@ static PyObject *f_event_query(PyObject *const *v) {
     return PyBool_FromLong(reached);
 }
 
+/* The host waits; at once for an event that nobody will record. */
 static PyObject *f_event_synchronize(PyObject *const *v) {
     asn_stream_event *e = event_of(v[0]);
     return e ? done(asn_streams_synchronize_event(e)) : NULL;
 }
 
+/* (start, end): between two records, both reached, in milliseconds. */
 static PyObject *f_event_elapsed(PyObject *const *v) {
     asn_stream_event *from = event_of(v[0]), *to = event_of(v[1]);
     double ms;
@@ -177,8 +204,12 @@ static PyObject *f_event_elapsed(PyObject *const *v) {
     return PyFloat_FromDouble(ms);
 }
 
-/* ---- who could still record an event */
+/* ---- who could still record an event
+ *
+ * A wait for an event that nobody has recorded would last for ever if no other thread is
+ * left to record it: the core asks has_others before it waits, and raises instead. */
 
+/* Whether there are more Python threads than the `waiting` ones. */
 static bool has_others(int waiting) {
     int threads = 0;
     PyThreadState *t = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
@@ -188,7 +219,7 @@ static bool has_others(int waiting) {
 }
 
 /* Ctrl-C, a notebook's interrupt: the exception of its handler, caused by what was waited
- * for. */
+ * for. true: it is set, and the wait ends. */
 static bool interrupted(const char *waits_for) {
     PyObject *type, *value, *trace;
     if (!PyErr_CheckSignals()) return false;
@@ -203,6 +234,7 @@ static bool interrupted(const char *waits_for) {
     return true;
 }
 
+/* The core's two hooks; once, on import. */
 void asn_streams_py_init(void) {
     asn_streams_set_others(has_others);
     asn_streams_set_interrupted(interrupted);

@@ -2,7 +2,10 @@
  * shape, order of axes, alignment), host memory as NumPy arrays. A queue and a transfer
  * are capsules; a transfer's keeps the host array and the device memory it works on, and
  * waits for it when it goes.
- */
+ *
+ * What the descriptors and queues are is graph/operators/tensor.h's. Waiting is done
+ * without the interpreter's lock. These functions are private: asnumpy.memory checks what
+ * users give it, and the errors here are for what it cannot know. */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
@@ -11,6 +14,9 @@
 
 static const char QUEUE[] = "asnumpy.queue", TRANSFER[] = "asnumpy.transfer";
 
+/* v: dtype, shape, order (the axes from the outermost in memory to the innermost),
+ * alignment (bytes). The number of axes must agree; an axis that is none is left to the
+ * core to refuse, as -1. -1: an error. */
 static int descriptor_from(PyObject *const *v, asn_descriptor *d) {
     int64_t order[ASN_MAX_DIMS];
     int ndim, num_order;
@@ -30,6 +36,7 @@ static int descriptor_from(PyObject *const *v, asn_descriptor *d) {
     return 0;
 }
 
+/* (dtype, shape, order, alignment): how many bytes, if it is one the device takes. */
 static PyObject *f_tensor_check(PyObject *const *v) {
     asn_descriptor d;
     int64_t nbytes;
@@ -38,6 +45,7 @@ static PyObject *f_tensor_check(PyObject *const *v) {
     return PyLong_FromLongLong(nbytes);
 }
 
+/* (dtype, shape, order, alignment): its elements are not set. */
 static PyObject *f_tensor_new(PyObject *const *v) {
     asn_descriptor d;
     asn_array made;
@@ -46,6 +54,8 @@ static PyObject *f_tensor_new(PyObject *const *v) {
     return asn_ndarray_wrap(&made);
 }
 
+/* (dtype, shape, order, alignment, dead): in the memory of `dead`, which must be large
+ * enough, and whose elements are lost. */
 static PyObject *f_tensor_reuse(PyObject *const *v) {
     asn_descriptor d;
     asn_array made;
@@ -59,6 +69,7 @@ static PyObject *f_tensor_reuse(PyObject *const *v) {
     return asn_ndarray_wrap(&made);
 }
 
+/* Borrows; NULL: TypeError, which names the function. */
 static PyArrayObject *host_of(PyObject *object, const char *what) {
     if (PyArray_Check(object)) return (PyArrayObject *)object;
     PyErr_Format(PyExc_TypeError, "%s takes a NumPy array, got %s", what,
@@ -66,6 +77,8 @@ static PyArrayObject *host_of(PyObject *object, const char *what) {
     return NULL;
 }
 
+/* (dtype, shape, order, alignment, host): host's elements, whatever their dtype and
+ * strides, as the descriptor says. */
 static PyObject *f_tensor_prepare(PyObject *const *v) {
     asn_descriptor d;
     asn_array made;
@@ -75,6 +88,7 @@ static PyObject *f_tensor_prepare(PyObject *const *v) {
         asn_dtype_from_py((PyObject *)PyArray_DESCR(host), &dtype) < 0)
         return NULL;
     int64_t strides[ASN_MAX_DIMS];
+    /* The core converts element by element, so the shapes must be one. */
     if (PyArray_NDIM(host) != d.ndim) {
         PyErr_Format(PyExc_ValueError, "prepare: %d axes of host memory for %d",
                      PyArray_NDIM(host), d.ndim);
@@ -94,7 +108,8 @@ static PyObject *f_tensor_prepare(PyObject *const *v) {
     return asn_ndarray_wrap(&made);
 }
 
-/* The host array lies as the descriptor says: asnumpy.memory made or checked it. */
+/* (dtype, shape, order, alignment, array, host). The host array lies as the descriptor
+ * says: asnumpy.memory made or checked it. */
 static PyObject *f_tensor_copy_back(PyObject *const *v) {
     asn_descriptor d;
     PyArrayObject *host = host_of(v[5], "copy_back");
@@ -105,6 +120,7 @@ static PyObject *f_tensor_copy_back(PyObject *const *v) {
 
 /* ---- queues */
 
+/* Waits for the queue's transfers. */
 static void end_queue(PyObject *capsule) {
     asn_dma *q = PyCapsule_GetPointer(capsule, QUEUE);
     Py_BEGIN_ALLOW_THREADS;
@@ -112,6 +128,7 @@ static void end_queue(PyObject *capsule) {
     Py_END_ALLOW_THREADS;
 }
 
+/* (staging_bytes): how much memory the queue may use to copy through. */
 static PyObject *f_queue_new(PyObject *const *v) {
     int64_t bytes;
     asn_dma *q;
@@ -122,6 +139,7 @@ static PyObject *f_queue_new(PyObject *const *v) {
     return capsule;
 }
 
+/* (queue): counts since it was made, as a dict. */
 static PyObject *f_queue_stats(PyObject *const *v) {
     asn_dma_stats s;
     asn_dma *q = PyCapsule_GetPointer(v[0], QUEUE);
@@ -133,18 +151,21 @@ static PyObject *f_queue_stats(PyObject *const *v) {
         (unsigned long long)s.waiting);
 }
 
+/* What a transfer's capsule holds. */
 typedef struct {
     asn_transfer *transfer;
-    PyObject *host;
+    PyObject *host; /* a reference */
     asn_array kept; /* its memory on the device */
 } transfer_state;
 
+/* Its error is dropped: who wanted it has called wait(). */
 static void wait_quietly(asn_transfer *t) {
     Py_BEGIN_ALLOW_THREADS;
     if (asn_transfer_wait(t)) asn_error_clear();
     Py_END_ALLOW_THREADS;
 }
 
+/* The copy may still run: its memory must not go before it has ended. */
 static void end_transfer(PyObject *capsule) {
     transfer_state *s = PyCapsule_GetPointer(capsule, TRANSFER);
     wait_quietly(s->transfer);
@@ -154,7 +175,8 @@ static void end_transfer(PyObject *capsule) {
     PyMem_Free(s);
 }
 
-/* Takes the transfer and kept. */
+/* A capsule of the transfer. Takes the transfer and kept; if it cannot be made the
+ * transfer is waited for, since it works on memory that goes now. */
 static PyObject *wrap_transfer(asn_transfer *t, PyObject *host, asn_array *kept) {
     transfer_state *s = PyMem_Malloc(sizeof *s);
     PyObject *capsule = s ? PyCapsule_New(s, TRANSFER, NULL) : PyErr_NoMemory();
@@ -172,7 +194,8 @@ static PyObject *wrap_transfer(asn_transfer *t, PyObject *host, asn_array *kept)
     return capsule;
 }
 
-/* (transfer, array) */
+/* (dtype, shape, order, alignment, host, priority, queue): (transfer, array). The array
+ * may be used at once by asking for its order first (_transfer_order). */
 static PyObject *f_queue_send(PyObject *const *v) {
     asn_descriptor d;
     int64_t priority;
@@ -184,6 +207,7 @@ static PyObject *f_queue_send(PyObject *const *v) {
         asn_int64_from_py(v[5], &priority) < 0)
         return NULL;
     ASN_PY_TRY(asn_tensor_send(q, &d, PyArray_DATA(host), (int)priority, &made, &t));
+    /* The capsule keeps the device's memory too, whatever becomes of the array. */
     asn_status status = asn_array_share(&kept, &made);
     if (status) { /* the copy ends before its memory */
         wait_quietly(t);
@@ -199,6 +223,7 @@ static PyObject *f_queue_send(PyObject *const *v) {
     return NULL;
 }
 
+/* (array, host, priority, queue): the transfer into host. */
 static PyObject *f_queue_fetch(PyObject *const *v) {
     int64_t priority;
     asn_array kept;
@@ -211,11 +236,13 @@ static PyObject *f_queue_fetch(PyObject *const *v) {
     return wrap_transfer(t, v[1], &kept);
 }
 
+/* (transfer): does not wait. */
 static PyObject *f_transfer_done(PyObject *const *v) {
     transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
     return s ? PyBool_FromLong(asn_transfer_done(s->transfer)) : NULL;
 }
 
+/* (transfer): raises its error; may be called again. */
 static PyObject *f_transfer_wait(PyObject *const *v) {
     transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
     if (!s) return NULL;
@@ -227,6 +254,7 @@ static PyObject *f_transfer_wait(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* (transfer): what is recorded on the array from now on comes after it, on the device. */
 static PyObject *f_transfer_order(PyObject *const *v) {
     transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
     if (!s) return NULL;

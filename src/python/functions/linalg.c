@@ -3,8 +3,9 @@
  *
  * _linalg is the general one, by the device's code of the operation; det, inv and solve
  * have rows of their own, since a small matrix takes no longer than reading seven
- * arguments. eig, pinv and Hermitian singular values call numpy/decompositions.h.
- */
+ * arguments. eig, pinv and Hermitian singular values call numpy/decompositions.h. Stacks
+ * of matrices (leading axes) are the core's to run through, and so are the checks of
+ * shapes and the LinAlgError of a matrix without a result. */
 #include "python/functions/function.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@
 #include "graph/operators/solvers.h"
 #include "numpy/decompositions.h"
 
-/* Each result: as the class of operand a or b, or of neither, '-'. */
+/* Each result: as the class of operand a or b, or of neither, '-' (what NumPy wraps). */
 static const char *const wraps[] = {
     [ACLNNX_LINALG_SOLVE] = "b",    [ACLNNX_LINALG_INV] = "a",
     [ACLNNX_LINALG_DET] = "-",      [ACLNNX_LINALG_SLOGDET] = "--",
@@ -24,14 +25,16 @@ static const char *const wraps[] = {
     [ACLNNX_LINALG_LSTSQ] = "bb--",
 };
 
-/* A result of the class that the caller sees; takes `made`. */
+/* A result of the class that the caller sees, a scalar where it has no dimensions; takes
+ * `made`. operands: (a, b), as the caller gave them. */
 static PyObject *wrapped(asn_array *made, char as, PyObject *const *operands) {
     PyObject *parent = operands[as == 'b'], *r = asn_ndarray_wrap(made);
     if (r) r = asn_ndarray_return(r);
     return as != '-' && asn_is_ndarray(parent) ? asn_subclass_wrap(r, parent, NULL) : r;
 }
 
-/* One array or scalar, or a tuple of them. Takes made[]. */
+/* One array or scalar, or a tuple of as many as the operation has. Takes made[]; NULL: an
+ * error. */
 static PyObject *result_of(int op, asn_array *made, PyObject *const *operands) {
     int count = asn_solver_results(op);
     PyObject *tuple = count > 1 ? PyTuple_New(count) : NULL;
@@ -48,8 +51,9 @@ static PyObject *result_of(int op, asn_array *made, PyObject *const *operands) {
     return tuple;
 }
 
-/* _linalg(op, a, b, full, upper, rcond, message). Floating-point exceptions are reported
- * when the results are there: a warning that is an error drops them. */
+/* _linalg(op, a, b, full, upper, rcond, message). b is looked at by solve and lstsq
+ * alone; message: the LinAlgError's, empty for none. Floating-point exceptions are
+ * reported when the results are there: a warning that is an error drops them. */
 static PyObject *f_linalg(PyObject *const *v) {
     int64_t code;
     asn_solver s = {.op = 0};
@@ -62,6 +66,7 @@ static PyObject *f_linalg(PyObject *const *v) {
     const char *message = PyUnicode_AsUTF8(v[6]);
     if (!message) return NULL;
     s.failed = *message ? message : NULL;
+    /* The others have no b, whatever was given. */
     bool two = code == ACLNNX_LINALG_SOLVE || code == ACLNNX_LINALG_LSTSQ;
     PyObject *a = asn_asarray(v[1]), *b = a && two ? asn_asarray(v[2]) : NULL, *r = NULL;
     if (a && (b || !two)) {
@@ -75,7 +80,8 @@ static PyObject *f_linalg(PyObject *const *v) {
     return r;
 }
 
-/* One result; failed: what is said of a matrix without one. */
+/* det, inv, solve: one result, of (a) or, with `two`, of (a, b); failed: what is said of
+ * a matrix without one, NULL for nothing. */
 static PyObject *solved(int op, const char *failed, PyObject *const *v, bool two) {
     const asn_solver s = {.op = op, .failed = failed};
     asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
@@ -90,6 +96,7 @@ static PyObject *solved(int op, const char *failed, PyObject *const *v, bool two
     return r;
 }
 
+/* The frequent three; a singular matrix has the determinant 0. */
 static PyObject *f_det(PyObject *const *v) {
     return solved(ACLNNX_LINALG_DET, NULL, v, false);
 }
@@ -120,7 +127,7 @@ static PyObject *f_eig(PyObject *const *v) {
     return r;
 }
 
-/* (a): U, S and Vh of Hermitian matrices. */
+/* (a): U, S and Vh of Hermitian matrices, from their eigenvalues. */
 static PyObject *f_svd_hermitian(PyObject *const *v) {
     asn_array made[3];
     PyObject *a = asn_asarray(v[0]), *r = NULL;
@@ -132,8 +139,8 @@ static PyObject *f_svd_hermitian(PyObject *const *v) {
     return r;
 }
 
-/* rtol=None: the rounding error of a's dtype times the longer side, as a number of that
- * dtype. */
+/* pinv's rtol=None: the rounding error of a's dtype times the longer side, as a number of
+ * that dtype (the array API's default). -1: a has no such dtype, or no axes. */
 static int default_rcond(PyObject *a, asn_operand *out) {
     const asn_layout *l = &asn_of(a)->layout;
     const asn_dtype dtype = asn_layout_dtype(l), real = asn_real_dtype(dtype);
@@ -148,6 +155,7 @@ static int default_rcond(PyObject *a, asn_operand *out) {
                         "pinv: an array without axes has no extent for rtol=None");
         return -1;
     }
+    /* Of a stack the matrices' sides alone. */
     for (int d = l->ndim > 2 ? l->ndim - 2 : 0; d < l->ndim; d++)
         if (l->shape[d] > longest) longest = l->shape[d];
     const double eps = real == ASN_F32 ? FLT_EPSILON : DBL_EPSILON;
@@ -157,8 +165,9 @@ static int default_rcond(PyObject *a, asn_operand *out) {
     return 0;
 }
 
-/* From rcond= and rtol=, of which one may be given. *owner: to be released after the
- * call. */
+/* How small a singular value counts as 0, relative to the largest: from rcond= and rtol=,
+ * of which one may be given; NumPy's default is 1e-15. *owner: to be released after the
+ * call. -1: an error. */
 static int rcond_of(PyObject *a, PyObject *rcond, PyObject *rtol, asn_operand *out,
                     PyObject **owner) {
     *owner = NULL;

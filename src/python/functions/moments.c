@@ -1,7 +1,12 @@
 /* L3 python: mean, var and std (graph/operators/moments.h) with NumPy's arguments. They
  * stay in C because their Python wrapper costs NumPy more than the arithmetic on small
  * arrays.
- */
+ *
+ * Each has up to three ways, of which the general one is last: a number at once of a
+ * small array (graph/small/direct.h), var of all elements in one pass, and the
+ * composition of NumPy's own steps (sum over count; sum of squared differences), which
+ * gives its dtypes, warnings and roundings. A subclass that overrides ufuncs is asked
+ * about each of those steps, in Python. */
 #include "graph/operators/moments.h"
 #include "graph/ufunc/operands.h"
 
@@ -9,12 +14,16 @@
 #include "python/ndarray/methods.h"
 #include "python/ufunc/reduce_state.h"
 
+/* NumPy's RuntimeWarning where no more elements than ddof are counted (0 for a mean): the
+ * result is then NaN or infinite. Counts that vary (where=) do not warn here. -1: it is
+ * an error. */
 static int warn_empty(const asn_item_count *n, int64_t ddof, const char *message) {
     if (n->varies || n->number > ddof) return 0;
     return PyErr_WarnEx(PyExc_RuntimeWarning, message, 1);
 }
 
-/* *r of dtype `sum` into out, or into a new object of dtype `result`. Takes *r. */
+/* *r of dtype `sum` into out, which is returned, or into a new object of dtype `result`
+ * (mean of float16 sums in float32). Takes *r. */
 static PyObject *deliver(asn_array *r, asn_dtype result, const asn_reduce_state *s,
                          const asn_reduce_args *a) {
     if (s->out) {
@@ -38,7 +47,8 @@ static PyObject *deliver(asn_array *r, asn_dtype result, const asn_reduce_state 
     return asn_ndarray_finish(object, status);
 }
 
-/* mean and var count along their axes: unlike sum they refuse an axis of a 0-d array. */
+/* mean and var count along their axes: unlike sum they refuse an axis of a 0-d array. -1:
+ * AxisError. */
 static int check_zero_d(PyObject *array, PyObject *axis) {
     int which;
     if (asn_of(array)->layout.ndim || !axis || axis == Py_None || PyTuple_Check(axis))
@@ -46,8 +56,8 @@ static int check_zero_d(PyObject *array, PyObject *axis) {
     return asn_axis_from_py(axis, 0, &which);
 }
 
-/* By the steps that the class of `array` is asked about (_asked.py); `more` are what the
- * function has beside asn_reduce_args, in its order. */
+/* By the steps that the class of `array` is asked about (asnumpy/_asked.py); `more` are
+ * what the function has beside asn_reduce_args, in its order. */
 static PyObject *by_steps(const char *function, PyObject *array, const asn_reduce_args *a,
                           PyObject *const *more, int count) {
     PyObject *no = Py_False, *yes = Py_True, *none = Py_None;
@@ -62,6 +72,8 @@ static PyObject *by_steps(const char *function, PyObject *array, const asn_reduc
     return asn_support_call(function, args, 6 + (size_t)count);
 }
 
+/* (Contract in ufunc/reduce.h.) The steps: a subclass's own, one of a subclass that does
+ * not interfere, a small array's at once, then sum over count. */
 PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     if (ASN_UNLIKELY(!asn_is_ndarray_exact(array)) && asn_ufunc_is_overridden(array))
         return by_steps("asked_mean", array, a, NULL, 0);
@@ -83,9 +95,11 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
         goto done;
     }
     asn_array total;
+    /* The core may then fuse what makes the array with the sum, and not store it. */
     if (a->temporary) asn_transient_name(asn_of(array));
     if (warn_empty(&n, 0, "Mean of empty slice.") == 0) {
         status = asn_mean(asn_of(array), &s.options, &n, &total);
+        /* The sum's dtype is wider than the result's where NumPy's is. */
         if (status == ASN_OK) object = deliver(&total, result, &s, a);
         if (status != ASN_OK) asn_raise(status);
     }
@@ -96,7 +110,8 @@ done:
     return object;
 }
 
-/* ddof= as a small number; -1: something else. */
+/* ddof= as a number of its own, so that the quick ways may be tried; -1: something else
+ * (or a negative one), for the general way. */
 static double plain_ddof(PyObject *ddof) {
     if (asn_is_no_value(ddof)) return 0;
     if (!PyLong_CheckExact(ddof)) return -1;
@@ -105,6 +120,8 @@ static double plain_ddof(PyObject *ddof) {
     return value;
 }
 
+/* (Contract in ufunc/reduce.h.) root: the standard deviation. mean= is NumPy's: a mean
+ * that the caller has already, of the shape that keepdims=True gives. */
 PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_object,
                       PyObject *mean_object, bool root) {
     if (ASN_UNLIKELY(!asn_is_ndarray_exact(array)) && asn_ufunc_is_overridden(array)) {
@@ -123,6 +140,7 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
         plain_ddof(ddof_object) >= 0 &&
         asn_direct_variance(asn_of(array), plain_ddof(ddof_object), root, &value))
         return asn_reduce_scalar(&value, ASN_OP_ADD);
+    /* All elements of a larger array: one pass where the core has it, to a number. */
     if (asn_reduce_is_plain(a, asn_of(array)) && asn_is_default(mean_object) &&
         plain_ddof(ddof_object) >= 0) {
         bool done;
@@ -141,11 +159,14 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
             goto done;
         }
     }
+    /* ddof= is a number, and stays one: a fraction is allowed (NumPy). */
     if (!asn_is_no_value(mean_object) && !(mean = asn_asarray(mean_object))) goto done;
     asn_dtype sum, result;
     asn_variance_dtypes(asn_dtype_of(array), s.options.dtype, &sum, &result);
     asn_item_count n;
     asn_scalar floor;
+    /* NumPy compares the count with ddof, which may be a fraction: its whole part
+     * decides. */
     asn_status status = asn_scalar_cast(&ddof.scalar, ASN_I64, &floor);
     if (status == ASN_OK) status = asn_item_count_init(&n, asn_of(array), &s.options);
     if (status != ASN_OK) {

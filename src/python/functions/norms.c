@@ -1,6 +1,9 @@
 /* L3 python: norm, vector_norm, matrix_norm of asnumpy.linalg: what `ord` and `axis` may
  * be in Python, in NumPy's order of refusing them. numpy/norms.h has the arithmetic.
- */
+ *
+ * `ord` is None, a number or a name; which of them means what depends on whether vectors
+ * (one axis) or matrices (two axes) are measured. The array's own class plays no part. A
+ * result of no dimensions is a scalar. */
 #include "python/functions/function.h"
 
 #include <math.h>
@@ -17,7 +20,8 @@ static PyObject *finished(asn_ndarray *r, asn_status status) {
     return asn_ndarray_finish(r, status);
 }
 
-/* What has no float value is not it; the conversion's exception is dropped. */
+/* Whether ord is that number. What has no float value is not it; the conversion's
+ * exception is dropped. */
 static bool is_number(PyObject *ord, double value) {
     if (!ord || ord == Py_None || PyUnicode_Check(ord)) return false;
     double given = PyFloat_AsDouble(ord);
@@ -25,7 +29,8 @@ static bool is_number(PyObject *ord, double value) {
     return given == value;
 }
 
-/* The norm that needs no axes: ord is None, or names it for so many dimensions. */
+/* The norm that needs no axes, the root of the sum of all squares: ord is None, or names
+ * it for so many dimensions. */
 static bool is_of_all(PyObject *ord, int ndim) {
     if (!ord || ord == Py_None) return true;
     if (PyUnicode_Check(ord))
@@ -34,12 +39,13 @@ static bool is_of_all(PyObject *ord, int ndim) {
     return ndim == 1 && is_number(ord, 2);
 }
 
+/* It flattens, whatever the dimensions; keepdims: as many axes of extent 1. */
 static PyObject *norm_of_all(PyObject *a, bool keepdims) {
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? finished(r, asn_np_norm(&r->array, asn_of(a), keepdims)) : NULL;
 }
 
-/* Over axes that are normalised, a bit each. */
+/* Over axes that are normalised, a bit each; ord NULL or None is 2. */
 static PyObject *vector_norm(PyObject *a, PyObject *ord, uint64_t axes, bool keepdims) {
     double order = 2;
     if (ord && PyUnicode_Check(ord)) {
@@ -47,6 +53,7 @@ static PyObject *vector_norm(PyObject *a, PyObject *ord, uint64_t axes, bool kee
         return NULL;
     }
     if (ord && ord != Py_None) order = PyFloat_AsDouble(ord);
+    /* -1 is an order too. */
     if (order == -1.0 && PyErr_Occurred()) return NULL;
     const int ndim = asn_of(a)->layout.ndim;
     const uint64_t all = ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1;
@@ -58,7 +65,8 @@ static PyObject *vector_norm(PyObject *a, PyObject *ord, uint64_t axes, bool kee
     return r ? finished(r, asn_np_vector_norm(&r->array, asn_of(a), order, &over)) : NULL;
 }
 
-/* ASN_NORM_COUNT: it is none, which is refused after the axes were looked at. */
+/* ord= of matrices; NULL and None are Frobenius. ASN_NORM_COUNT: it is none, which is
+ * refused after the axes were looked at. -1: an error that is not about ord. */
 static int matrix_order(PyObject *ord, asn_np_matrix_order *out) {
     *out = ASN_NORM_FROBENIUS;
     if (!ord || ord == Py_None) return 0;
@@ -77,6 +85,7 @@ static int matrix_order(PyObject *ord, asn_np_matrix_order *out) {
     return 0;
 }
 
+/* Over the axes rows and columns, which may be negative. */
 static PyObject *matrix_norm(PyObject *a, PyObject *ord, int64_t rows, int64_t columns,
                              bool keepdims) {
     asn_np_matrix_order order;
@@ -88,7 +97,7 @@ static PyObject *matrix_norm(PyObject *a, PyObject *ord, int64_t rows, int64_t c
 }
 
 /* One number, as int(axis) makes it, and NumPy's one message for all that it does not
- * take. KeyboardInterrupt passes. */
+ * take. KeyboardInterrupt passes. -1: an error. */
 static int one_axis(PyObject *axis, int64_t *out) {
     PyObject *whole = PyNumber_Long(axis);
     int rc = whole ? asn_int64_from_py(whole, out) : -1;
@@ -102,8 +111,8 @@ static int one_axis(PyObject *axis, int64_t *out) {
     return -1;
 }
 
-/* Along axes that were given: of vectors along one, of matrices in two. A name where a
- * number belongs is refused before the axis is looked at. */
+/* Along axes that were given, a number or a tuple: of vectors along one, of matrices in
+ * two. A name where a number belongs is refused before the axis is looked at. */
 static PyObject *norm_along(PyObject *a, PyObject *ord, PyObject *axis, bool keepdims) {
     Py_ssize_t n = PyTuple_Check(axis) ? PyTuple_GET_SIZE(axis) : 1;
     int64_t axes[2];
@@ -115,6 +124,7 @@ static PyObject *norm_along(PyObject *a, PyObject *ord, PyObject *axis, bool kee
     if (!PyTuple_Check(axis) && one_axis(axis, &axes[0]) < 0) return NULL;
     for (Py_ssize_t i = 0; PyTuple_Check(axis) && i < n; i++)
         if (asn_axis_value_from_py(PyTuple_GET_ITEM(axis, i), &axes[i]) < 0) return NULL;
+    /* Two axes are a matrix, in the order they were named. */
     if (n == 2) return matrix_norm(a, ord, axes[0], axes[1], keepdims);
     if (ord && PyUnicode_Check(ord))
         return vector_norm(a, ord, 0, keepdims); /* refused */
@@ -122,7 +132,7 @@ static PyObject *norm_along(PyObject *a, PyObject *ord, PyObject *axis, bool kee
     return vector_norm(a, ord, (uint64_t)1 << which, keepdims);
 }
 
-/* Without axes the array's own dimensions say what it is. */
+/* NumPy's norm(): without axes the array's own dimensions say what it is. */
 static PyObject *norm_of(PyObject *a, PyObject *ord, PyObject *axis, bool keepdims) {
     const int ndim = asn_of(a)->layout.ndim;
     if (axis && axis != Py_None) return norm_along(a, ord, axis, keepdims);
@@ -133,7 +143,7 @@ static PyObject *norm_of(PyObject *a, PyObject *ord, PyObject *axis, bool keepdi
     return NULL;
 }
 
-/* (x, ord, axis, keepdims) */
+/* (x, ord, axis, keepdims): of vectors or of matrices, as the axes say, or x itself. */
 static PyObject *f_norm(PyObject *const *v) {
     bool keepdims = false;
     if (v[3] && asn_bool_from_py(v[3], &keepdims) < 0) return NULL;
@@ -143,7 +153,7 @@ static PyObject *f_norm(PyObject *const *v) {
     return r;
 }
 
-/* A tuple of axes, or None: all of them. */
+/* A tuple of axes, or None: all of them, as bits. -1: an error. */
 static int axes_of(PyObject *axis, int ndim, uint64_t *mask) {
     int64_t given[ASN_MAX_DIMS];
     int axes[ASN_MAX_DIMS];
@@ -163,6 +173,7 @@ static int axes_of(PyObject *axis, int ndim, uint64_t *mask) {
     return 0;
 }
 
+/* The array API's vector_norm: over any number of axes at once, all for None. */
 static PyObject *vector_norm_of(PyObject *a, PyObject *axis, PyObject *ord,
                                 bool keepdims) {
     uint64_t axes;
@@ -173,7 +184,7 @@ static PyObject *vector_norm_of(PyObject *a, PyObject *axis, PyObject *ord,
     return vector_norm(a, ord, axes, keepdims);
 }
 
-/* (x, /, *, axis, keepdims, ord) */
+/* (x, /, *, axis, keepdims, ord): ord is 2 unless given. */
 static PyObject *f_vector_norm(PyObject *const *v) {
     bool keepdims = false;
     if (v[2] && asn_bool_from_py(v[2], &keepdims) < 0) return NULL;
@@ -184,7 +195,7 @@ static PyObject *f_vector_norm(PyObject *const *v) {
     return r;
 }
 
-/* (x, /, *, keepdims, ord) */
+/* (x, /, *, keepdims, ord): in the last two axes. */
 static PyObject *f_matrix_norm(PyObject *const *v) {
     bool keepdims = false;
     if (v[1] && asn_bool_from_py(v[1], &keepdims) < 0) return NULL;

@@ -6,6 +6,9 @@
  * object's critical section; replays run outside it. While a trace is open on this
  * thread, and while jit is switched off, the function is simply called: nested jits are
  * inlined.
+ *
+ * Comparing keys and making objects may run any Python code, which may call this very
+ * object again: entries are counted, so that one in use outlives its place in the table.
  */
 #include "python/jit/jit.h"
 
@@ -18,8 +21,10 @@ static asn_jit *self_of(PyObject *o) {
     return (asn_jit *)o;
 }
 
-/* ---- the table */
+/* ---- the table; in the object's critical section */
 
+/* Whether the entry is of that call. Bytes decide but for static arguments, which are one
+ * object, or of one type and equal. *failed: comparing raised. */
 static bool same_key(const asn_jit_entry *e, const asn_jit_key *k, int *failed) {
     if (e->hash != k->hash || e->length != k->length ||
         e->num_statics != k->num_statics || memcmp(e->key, k->bytes, k->length) != 0)
@@ -34,13 +39,16 @@ static bool same_key(const asn_jit_entry *e, const asn_jit_key *k, int *failed) 
     return true;
 }
 
+/* The order of the list means nothing: the last one takes the place. */
 static void remove_at(asn_jit *jit, Py_ssize_t i) {
     asn_jit_entry *e = jit->entries[i];
     jit->entries[i] = jit->entries[--jit->count];
     asn_jit_entry_release(e);
 }
 
-/* A new reference, or NULL (with an error: comparing static arguments failed). */
+/* The entry of a key, as a new reference, or NULL (with an error: comparing static
+ * arguments failed). An entry whose device is closed, or not the current one any more, is
+ * of no use, and goes. */
 static asn_jit_entry *find(asn_jit *jit, const asn_jit_key *key) {
     int failed = 0;
     for (Py_ssize_t i = 0; i < jit->count && !failed; i++) {
@@ -58,6 +66,7 @@ static asn_jit_entry *find(asn_jit *jit, const asn_jit_key *key) {
     return NULL;
 }
 
+/* Adds an entry, of which the table takes a reference of its own; -1: MemoryError. */
 static int add(asn_jit *jit, asn_jit_entry *e) {
     while (jit->count >= jit->most) {
         Py_ssize_t oldest = 0;
@@ -75,6 +84,7 @@ static int add(asn_jit *jit, asn_jit_entry *e) {
     return 0;
 }
 
+/* Entries in use live on until their calls end. */
 static void clear(asn_jit *jit) {
     while (jit->count)
         remove_at(jit, jit->count - 1);
@@ -82,9 +92,11 @@ static void clear(asn_jit *jit) {
 
 /* ---- calls */
 
+/* Launches an entry's steps with the call's arrays. A new result, or NULL: a step failed,
+ * a condition of the trace does not hold, or a floating-point exception is an error. */
 static PyObject *replay(const asn_jit_entry *e, const asn_jit_key *key) {
     const asn_array *args[ASN_JIT_ARRAYS];
-    asn_array few[8], *results = few;
+    asn_array few[8], *results = few; /* few results need no memory */
     for (int i = 0; i < key->num_arrays; i++)
         args[i] = asn_of(key->arrays[i]);
     if (e->num_results > 8 &&
@@ -103,12 +115,13 @@ static PyObject *replay(const asn_jit_entry *e, const asn_jit_key *key) {
 }
 
 /* The programs of a trace that is called often, compiled by _compile_text(text) -> the
- * address of the library's table, or None where that cannot be (it has told). */
+ * address of the library's table, or None where that cannot be (it has told). Once for
+ * each entry. -1: an error. */
 static int compile_entry(asn_jit *jit, asn_jit_entry *e) {
     char *text = NULL;
     e->compiled = true;
     ASN_PY_TRY_INT(asn_replay_source(e->replay, &text));
-    if (!text) return 0;
+    if (!text) return 0; /* no program has a text */
     PyObject *table = PyObject_CallMethod((PyObject *)jit, "_compile_text", "s", text);
     asn_free(text);
     if (!table) return -1;
@@ -119,7 +132,8 @@ static int compile_entry(asn_jit *jit, asn_jit_entry *e) {
     return 0;
 }
 
-/* Memory that the steps know by another name: such a call runs as it is written. */
+/* Whether an argument lies over memory that the steps know by another name, as an array
+ * from outside: such a call runs as it is written. */
 static bool collides(const asn_jit_entry *e, const asn_jit_key *key) {
     const asn_array *args[ASN_JIT_ARRAYS];
     if (!e->constants) return false;
@@ -128,6 +142,8 @@ static bool collides(const asn_jit_entry *e, const asn_jit_key *key) {
     return asn_replay_collides(e->replay, args);
 }
 
+/* The first call of a kind: its result, while the table gets the entry that it made, if
+ * any. NULL: the function's error, or one of the trace. */
 static PyObject *trace(asn_jit *jit, const asn_jit_key *key, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames) {
     asn_jit_entry *e;
@@ -140,12 +156,13 @@ static PyObject *trace(asn_jit *jit, const asn_jit_key *key, PyObject *const *ar
     return made;
 }
 
-/* The entry's replay; compiled, when it was called often enough. */
+/* The entry's replay; compiled, when it was called often enough (`hot` replays). */
 static PyObject *replay_counted(asn_jit *jit, asn_jit_entry *e, const asn_jit_key *key) {
     PyObject *made = replay(e, key);
     bool due = false;
     Py_BEGIN_CRITICAL_SECTION(jit);
     jit->hits++;
+    /* Decided inside the section, done outside: compiling takes long, and runs Python. */
     if (ASN_UNLIKELY(jit->hot && !e->compiled && ++e->replays >= jit->hot) && made)
         e->compiled = due = true;
     Py_END_CRITICAL_SECTION();
@@ -153,10 +170,12 @@ static PyObject *replay_counted(asn_jit *jit, asn_jit_entry *e, const asn_jit_ke
     return made;
 }
 
+/* The vectorcall. The key owns arrays, so it is ended on every way out. */
 static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames) {
     asn_jit *jit = self_of(self);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    /* In a trace the inner function's launches are the outer one's. */
     if (!ASN_READ(asn_py.jit) || asn_capture_open())
         return PyObject_Vectorcall(jit->function, args, (size_t)nargs, kwnames);
     asn_jit_key key;
@@ -166,6 +185,7 @@ static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
     Py_BEGIN_CRITICAL_SECTION(self);
     e = find(jit, &key);
     Py_END_CRITICAL_SECTION();
+    /* A static argument's == raised: nothing is known of the call. */
     if (!e && PyErr_Occurred()) {
         asn_jit_key_fini(&key);
         return NULL;
@@ -188,6 +208,7 @@ static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
 
 /* ---- the type */
 
+/* static_argnums as bits of `numbers`, static_argnames as a set. -1: an error. */
 static int read_statics(asn_jit *jit, PyObject *numbers, PyObject *names) {
     PyObject *all = asn_items_of(numbers, "static_argnums is a tuple of ints");
     for (Py_ssize_t i = 0; all && i < PySequence_Fast_GET_SIZE(all); i++) {
@@ -208,7 +229,8 @@ static int read_statics(asn_jit *jit, PyObject *numbers, PyObject *names) {
     return jit->names ? 0 : -1;
 }
 
-/* _Jit(function, static_argnums, static_argnames, maxsize, hot) */
+/* _Jit(function, static_argnums, static_argnames, maxsize, hot); asnumpy.jit has read its
+ * options. */
 static int jit_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     asn_jit *jit = self_of(self);
     PyObject *function, *numbers, *names;
@@ -231,6 +253,7 @@ static int jit_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     return read_statics(jit, numbers, names);
 }
 
+/* What a subclass that forgets __init__ calls. */
 static PyObject *not_ready(PyObject *self, PyObject *const *args, size_t nargsf,
                            PyObject *kwnames) {
     (void)args, (void)nargsf, (void)kwnames;
@@ -238,6 +261,7 @@ static PyObject *not_ready(PyObject *self, PyObject *const *args, size_t nargsf,
                         Py_TYPE(self)->tp_name);
 }
 
+/* Calls of an object whose __init__ has not run are an error (not_ready). */
 static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args, (void)kwargs;
     asn_jit *jit = (asn_jit *)type->tp_alloc(type, 0);
@@ -248,6 +272,7 @@ static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     return (PyObject *)jit;
 }
 
+/* The collector's look: function, names, __dict__, and the statics of all entries. */
 static int jit_traverse(PyObject *self, visitproc visit, void *arg) {
     asn_jit *jit = self_of(self);
     Py_VISIT(Py_TYPE(self));
@@ -260,6 +285,7 @@ static int jit_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
+/* Breaks what cycles the object is part of; the collector's, and the destructor's. */
 static int jit_clear(PyObject *self) {
     asn_jit *jit = self_of(self);
     clear(jit);
@@ -279,6 +305,7 @@ static void jit_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+/* As a function: a class that has one binds it. */
 static PyObject *jit_get(PyObject *self, PyObject *object, PyObject *type) {
     (void)type;
     return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
@@ -315,6 +342,7 @@ static PyObject *jit_compile_last(PyObject *self, PyObject *unused) {
     return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* Later calls are traced anew. */
 static PyObject *jit_cache_clear(PyObject *self, PyObject *unused) {
     (void)unused;
     asn_jit *jit = self_of(self);
@@ -325,6 +353,7 @@ static PyObject *jit_cache_clear(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+/* What asnumpy.jit's explain shows of an entry: a dict; NULL: an error. */
 static PyObject *describe(const asn_jit_entry *e) {
     asn_replay_info info;
     char *text = NULL;
@@ -349,7 +378,8 @@ static PyObject *describe(const asn_jit_entry *e) {
     return made;
 }
 
-/* A dict for each entry, the least recently called first. */
+/* A dict for each entry, the least recently called first. Ticks are all different, so the
+ * next one is the smallest above the last. */
 static PyObject *describe_all(const asn_jit *jit) {
     PyObject *list = PyList_New(0);
     uint64_t last = 0;
@@ -370,6 +400,7 @@ static PyObject *describe_all(const asn_jit *jit) {
     return list;
 }
 
+/* (): a list of dicts, for asnumpy.jit's explain. */
 static PyObject *jit_entries(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *list;
@@ -400,6 +431,7 @@ static PyGetSetDef getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Makes the type, from which asnumpy's Python class derives. */
 int asn_jit_init_type(PyObject *module) {
     PyType_Slot slots[] = {
         {Py_tp_new, jit_new},
@@ -426,6 +458,7 @@ int asn_jit_init_type(PyObject *module) {
 
 /* ---- the switch, and what a trace asks */
 
+/* (on): the switch asnumpy.jit's tests and users turn; returns the previous setting. */
 static PyObject *f_set_jit(PyObject *const *v) {
     bool before = ASN_READ(asn_py.jit);
     int on = PyObject_IsTrue(v[0]);
@@ -439,6 +472,8 @@ static PyObject *f_is_tracing(PyObject *const *v) {
     return PyBool_FromLong(asn_capture_open());
 }
 
+/* (what): for functions that a trace cannot contain; `what` they are stands in the error.
+ */
 static PyObject *f_refuse_tracing(PyObject *const *v) {
     const char *what = PyUnicode_AsUTF8(v[0]);
     if (!what) return NULL;
@@ -446,7 +481,8 @@ static PyObject *f_refuse_tracing(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* In a trace a condition that varies is one of every replay's. */
+/* (condition, message): ValueError where it does not hold. In a trace a condition that
+ * varies is one of every replay's: the value is not looked at now. */
 static PyObject *f_require(PyObject *const *v) {
     const char *message = PyUnicode_AsUTF8(v[1]);
     if (!message) return NULL;

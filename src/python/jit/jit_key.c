@@ -3,8 +3,11 @@
  * The key is a string of bytes: one letter for each leaf and container, then what
  * decides: an array's layout, a number's bytes (so that 0.0 and -0.0 differ, and a NaN is
  * equal to itself). What has no bytes of its own, static arguments, strings, large
- * integers, dtypes, is compared by type and ==.
- */
+ * integers, dtypes, is compared by type and ==; of these the bytes hold only the hash.
+ *
+ * Reading stops at the first error: `broken` is set, with the Python exception, and every
+ * put after it adds nothing of consequence. A letter before each item keeps keys of
+ * different trees apart, whatever bytes follow. */
 #include "python/jit/jit.h"
 
 #include <string.h>
@@ -13,6 +16,7 @@
 #include "graph/fp.h"
 #include "runtime/memory/memory_pool.h"
 
+/* Appends bytes; past the limit the key is broken. */
 static void put(asn_jit_key *k, const void *bytes, size_t n) {
     if (k->length + n > sizeof k->bytes) {
         if (!k->broken)
@@ -28,6 +32,7 @@ static void put_letter(asn_jit_key *k, char letter) {
     put(k, &letter, 1);
 }
 
+/* An object that is compared by type and ==; borrowed. It must be hashable. */
 static void put_object(asn_jit_key *k, char letter, PyObject *o) {
     put_letter(k, letter);
     if (k->num_statics == ASN_JIT_STATICS) {
@@ -63,6 +68,7 @@ static void put_sharing(asn_jit_key *k, int i) {
         const asn_array *b = asn_of(k->arrays[j]);
         if (!asn_buffers_alias(a->buffer, b->buffer) || !asn_array_may_share(a, b))
             continue;
+        /* Over the host's memory two buffers may lie over one another: addresses tell. */
         int64_t apart = a->layout.offset - b->layout.offset;
         if (a->buffer != b->buffer)
             apart += (const char *)a->buffer->data - (const char *)b->buffer->data;
@@ -72,7 +78,7 @@ static void put_sharing(asn_jit_key *k, int i) {
     }
 }
 
-/* Takes the array. */
+/* An argument that is an array. Takes it. */
 static void put_array(asn_jit_key *k, PyObject *array) {
     if (k->num_arrays == ASN_JIT_ARRAYS) {
         Py_DECREF(array);
@@ -85,6 +91,7 @@ static void put_array(asn_jit_key *k, PyObject *array) {
     int at = k->num_arrays++;
     k->arrays[at] = array;
     const asn_layout *l = &asn_of(array)->layout;
+    /* flags: writeable, and non-canonical bool */
     uint8_t head[4] = {'A', l->dtype, (uint8_t)l->ndim, l->flags};
     put(k, head, sizeof head);
     put(k, l->shape, (size_t)l->ndim * sizeof *l->shape);
@@ -96,6 +103,7 @@ static void put_array(asn_jit_key *k, PyObject *array) {
 
 static void put_value(asn_jit_key *k, PyObject *o);
 
+/* Containers: the letter, how many, the items; a list and a tuple differ. */
 static void put_items(asn_jit_key *k, char letter, PyObject *sequence) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence);
     put_letter(k, letter);
@@ -104,6 +112,7 @@ static void put_items(asn_jit_key *k, char letter, PyObject *sequence) {
         put_value(k, PySequence_Fast_GET_ITEM(sequence, i));
 }
 
+/* A dict in its own order: a call with another order of keys is another kind. */
 static void put_dict(asn_jit_key *k, PyObject *dict) {
     PyObject *key, *value;
     Py_ssize_t at = 0, n = PyDict_GET_SIZE(dict);
@@ -115,6 +124,7 @@ static void put_dict(asn_jit_key *k, PyObject *dict) {
     }
 }
 
+/* Ints beyond int64 are compared as objects. */
 static void put_long(asn_jit_key *k, PyObject *o) {
     int overflow = 0;
     int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -126,6 +136,7 @@ static void put_long(asn_jit_key *k, PyObject *o) {
     put(k, &value, sizeof value);
 }
 
+/* NumPy's numbers by type and bytes; dates and the like as objects. */
 static void put_numpy_scalar(asn_jit_key *k, PyObject *o) {
     char bytes[32];
     PyArray_Descr *descr = PyArray_DescrFromScalar(o);
@@ -134,6 +145,8 @@ static void put_numpy_scalar(asn_jit_key *k, PyObject *o) {
         return;
     }
     int kind = descr->type_num;
+    /* The bytes of a long double have gaps that may differ: such a number is only seen as
+     * another. */
     bool number = PyTypeNum_ISNUMBER(kind) || PyTypeNum_ISBOOL(kind);
     size_t size = (size_t)PyDataType_ELSIZE(descr);
     if (number && size <= sizeof bytes) {
@@ -147,16 +160,21 @@ static void put_numpy_scalar(asn_jit_key *k, PyObject *o) {
     Py_DECREF(descr);
 }
 
+/* As collections.namedtuple and typing.NamedTuple make them. */
 static bool is_namedtuple(PyObject *o) {
     return PyTuple_Check(o) && PyObject_HasAttrString(o, "_fields");
 }
 
+/* Leaves without bytes that nevertheless say all by their value. */
 static bool is_value(PyObject *o) {
     return o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) ||
            PyBytes_CheckExact(o) || PyType_Check(o) || PyArray_DescrCheck(o);
 }
 
+/* Any argument. Types are exact: a subclass may mean anything, and is an error, but for
+ * namedtuples. NumPy arrays become arrays of ours, over their memory where possible. */
 static void put_value(asn_jit_key *k, PyObject *o) {
+    /* A list may hold itself. */
     if (Py_EnterRecursiveCall(" while jit reads the arguments")) {
         k->broken = true;
         return;
@@ -206,12 +224,14 @@ static void put_value(asn_jit_key *k, PyObject *o) {
     Py_LeaveRecursiveCall();
 }
 
+/* (Contract in jit.h.) An error of the look-up counts as no. */
 bool asn_jit_is_static(const asn_jit *jit, Py_ssize_t at, PyObject *name) {
     if (name) return jit->names && PySet_Contains(jit->names, name) == 1;
     return at < 64 && jit->numbers >> at & 1;
 }
 
-/* What decides beside the arguments: the device, and whether conditions are watched. */
+/* What decides beside the arguments: the device, and whether floating-point exceptions
+ * are collected, as the programs differ by it. */
 static void put_state(asn_jit_key *k) {
     asn_look_begin(); /* whether this thread's are */
     uint8_t state[2] = {asn_fp_sink() != NULL, (uint8_t)asn_pool_device};
@@ -219,6 +239,8 @@ static void put_state(asn_jit_key *k) {
     put(k, state, sizeof state);
 }
 
+/* A multiplicative hash of eight bytes at a time; equal keys are compared byte by byte,
+ * so it need only spread them. */
 static uint64_t hash_of(const uint8_t *bytes, size_t n) {
     uint64_t hash = 0x9e3779b97f4a7c15u ^ n, word;
     for (; n >= 8; n -= 8, bytes += 8) {
@@ -240,6 +262,7 @@ bool asn_jit_key_make(asn_jit_key *k, const asn_jit *jit, PyObject *const *args,
     put_state(k);
     for (Py_ssize_t i = 0; i < nargs + named && !k->broken; i++) {
         PyObject *name = i < nargs ? NULL : PyTuple_GET_ITEM(kwnames, i - nargs);
+        /* Keywords in the call's order; f(a=1, b=2) and f(b=2, a=1) are two kinds. */
         if (name) put_object(k, '=', name);
         if (asn_jit_is_static(jit, i, name))
             put_object(k, 's', args[i]);
@@ -254,6 +277,7 @@ bool asn_jit_key_make(asn_jit_key *k, const asn_jit *jit, PyObject *const *args,
     return true;
 }
 
+/* (Contract in jit.h.) May be called twice. */
 void asn_jit_key_fini(asn_jit_key *k) {
     for (int i = 0; i < k->num_arrays; i++)
         Py_DECREF(k->arrays[i]);
@@ -262,6 +286,8 @@ void asn_jit_key_fini(asn_jit_key *k) {
 
 /* ---- the same tree with other arrays, in the order of the key's */
 
+/* o with its arrays replaced, in the order in which put_value meets them; `next` counts.
+ * Leaves are shared, containers made anew. A new reference, or NULL. */
 static PyObject *replace(PyObject *o, PyObject *const *arrays, int *next) {
     if (asn_is_ndarray_exact(o) || PyArray_CheckExact(o))
         return Py_NewRef(arrays[(*next)++]);
@@ -276,6 +302,7 @@ static PyObject *replace(PyObject *o, PyObject *const *arrays, int *next) {
         return made;
     }
     bool named = !PyTuple_CheckExact(o) && is_namedtuple(o);
+    /* A leaf. */
     if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o) && !named) return Py_NewRef(o);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     PyObject *made = PyList_New(n);
@@ -305,6 +332,7 @@ int asn_jit_key_replace(const asn_jit_key *k, const asn_jit *jit, PyObject *cons
     bool ok = *tuple && (!named || *dict);
     for (Py_ssize_t i = 0; i < nargs + named && ok; i++) {
         PyObject *name = i < nargs ? NULL : PyTuple_GET_ITEM(kwnames, i - nargs);
+        /* Static arguments are handed on, whatever they hold. */
         PyObject *o = asn_jit_is_static(jit, i, name) ? Py_NewRef(args[i])
                                                       : replace(args[i], arrays, &next);
         ok = o != NULL;

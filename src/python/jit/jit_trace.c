@@ -4,22 +4,28 @@
  * capture is open: reductions to a number and elements are 0-d arrays then, and a look at
  * a value is an error. What is left when it has returned is checked: an array that
  * somebody outside holds would keep the values of this one call.
- */
+ *
+ * What the function computes is computed in this call, too, so its arrays are the first
+ * result; replays make theirs. Every way out closes the capture, which holds the
+ * library's lock. */
 #include "python/jit/jit.h"
 
 #include <string.h>
 
 /* ---- the capture's two ends */
 
+/* The arrays of objects; nothing is owned. */
 static void borrow(PyObject *const *objects, int n, const asn_array **arrays) {
     for (int i = 0; i < n; i++)
         arrays[i] = asn_of(objects[i]);
 }
 
-/* Opens the capture; views: objects over the arguments' memory, without bases. */
+/* Opens the capture; views: objects over the arguments' memory, without bases, new
+ * references. -1: an error, and no capture is open. */
 static int begin(const asn_jit_key *key, PyObject **views) {
     const asn_array *args[ASN_JIT_ARRAYS];
     int n = key->num_arrays, made = 0;
+    /* The capture makes the views; the objects take them when it is open. */
     asn_array *over = PyMem_Calloc((size_t)n + 1, sizeof *over);
     if (!over) return PyErr_NoMemory(), -1;
     for (; made < n && (views[made] = (PyObject *)asn_ndarray_alloc()); made++)
@@ -39,6 +45,8 @@ static int begin(const asn_jit_key *key, PyObject **views) {
     return 0;
 }
 
+/* -1: RuntimeError, arrays of the trace are alive beside the `num` that are held here. A
+ * cycle that nobody reaches does not count: the collector runs before the second look. */
 static int check_alive(const asn_jit *jit, int num, const asn_array *const *arrays) {
     int alive = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -54,12 +62,15 @@ static int check_alive(const asn_jit *jit, int num, const asn_array *const *arra
     return -1;
 }
 
+/* Ends the capture with the result's arrays as what a replay makes; *replay NULL: it has
+ * nothing to launch again. -1: an error, the capture is still open. */
 static int end(const asn_jit *jit, const asn_jit_key *key, const asn_jit_tree *tree,
                PyObject *const *views, asn_replay **replay) {
     int n = (int)PyList_GET_SIZE(tree->arrays), held = n, num_views = key->num_arrays;
     const asn_array **arrays = PyMem_Calloc((size_t)(n + num_views) + 1, sizeof *arrays);
     if (!arrays) return PyErr_NoMemory(), -1;
     borrow(((PyListObject *)tree->arrays)->ob_item, n, arrays);
+    /* Views of the arguments are alive too, but for those that were returned. */
     for (int i = 0; i < num_views; i++) {
         bool returned = false;
         for (int k = 0; k < n; k++)
@@ -80,6 +91,7 @@ static int end(const asn_jit *jit, const asn_jit_key *key, const asn_jit_tree *t
 
 /* ---- an entry */
 
+/* The extents as a tuple of ints. */
 static PyObject *shape_of(const asn_layout *l) {
     PyObject *shape = PyTuple_New(l->ndim);
     for (int d = 0; shape && d < l->ndim; d++) {
@@ -90,7 +102,7 @@ static PyObject *shape_of(const asn_layout *l) {
     return shape;
 }
 
-/* "float64 (3, 4)" for each array. */
+/* "float64 (3, 4)" for each array of a call: what explain shows. */
 static PyObject *describe(const asn_jit_key *key) {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < key->num_arrays; i++) {
@@ -106,6 +118,8 @@ static PyObject *describe(const asn_jit_key *key) {
     return list;
 }
 
+/* An entry of the call; takes *tree and replay. NULL: memory ran out; the replay is still
+ * the caller's. */
 static asn_jit_entry *entry_new(const asn_jit_key *key, asn_jit_tree *tree,
                                 asn_replay *replay) {
     asn_jit_entry *e = PyMem_Calloc(1, sizeof *e);
@@ -150,7 +164,7 @@ void asn_jit_entry_release(asn_jit_entry *e) {
 
 /* ---- results */
 
-/* The argument that a result is, all of it; -1: it is another array. */
+/* The argument that a result is, all of it; -1: it is another array, or a part. */
 static int same_as_arg(const asn_jit_entry *e, const asn_jit_key *key, int i,
                        const asn_array *result) {
     if (asn_replay_result_arg(e->replay, i) < 0) return -1;
@@ -179,11 +193,13 @@ PyObject *asn_jit_results(const asn_jit_entry *e, const asn_jit_key *key,
         asn_ndarray *r = asn_ndarray_alloc();
         if (!r) break;
         asn_array_move(&r->array, &results[have]);
+        /* A view of an argument shows the argument as its base. */
         int arg = asn_replay_result_arg(e->replay, have);
         if (arg >= 0) asn_ndarray_set_base(r, key->arrays[arg]);
         arrays[have] = (PyObject *)r;
     }
     if (arrays && have == n) made = asn_jit_tree_make(&e->tree, arrays);
+    /* After a failure the arrays that no object has taken are still to be ended. */
     for (int i = have; i < n; i++)
         asn_array_fini(&results[i]);
     for (int i = 0; i < have; i++)
@@ -192,8 +208,8 @@ PyObject *asn_jit_results(const asn_jit_entry *e, const asn_jit_key *key,
     return made;
 }
 
-/* The trace's own arrays as the call's result; what shows an argument shows the call's.
- */
+/* The trace's own arrays as the call's result; what shows an argument shows the call's
+ * own array, not the view that the function was given. NULL: an error. */
 static PyObject *first_result(const asn_jit_entry *e, const asn_jit_key *key,
                               PyObject *traced) {
     const asn_array *args[ASN_JIT_ARRAYS];
@@ -215,12 +231,13 @@ static PyObject *first_result(const asn_jit_entry *e, const asn_jit_key *key,
 }
 
 /* A traced array as the caller gets it where there is no replay: over the argument's own
- * memory, if it shows a view's. */
+ * memory, if it shows a view's. A new reference, or NULL. */
 static PyObject *as_result(const asn_jit_key *key, PyObject *traced,
                            PyObject *const *views) {
     const asn_array *a = asn_of(traced);
     for (int k = 0; k < key->num_arrays; k++) {
         if (traced == views[k]) return Py_NewRef(key->arrays[k]);
+        /* A part of the argument, through the view's buffer. */
         if (a->buffer != asn_of(views[k])->buffer) continue;
         asn_ndarray *r = asn_ndarray_alloc();
         asn_status status = r ? asn_layout_copy(&r->array.layout, &a->layout) : ASN_OK;
@@ -236,6 +253,7 @@ static PyObject *as_result(const asn_jit_key *key, PyObject *traced,
     return Py_NewRef(traced);
 }
 
+/* The result of a trace that holds for this call alone. */
 static PyObject *only_result(const asn_jit_key *key, const asn_jit_tree *tree,
                              PyObject *const *views) {
     int n = (int)PyList_GET_SIZE(tree->arrays), have = 0;
@@ -253,6 +271,7 @@ static PyObject *only_result(const asn_jit_key *key, const asn_jit_tree *tree,
 
 /* ---- the trace */
 
+/* The function with the views in the arguments' places. */
 static PyObject *call(const asn_jit *jit, const asn_jit_key *key, PyObject *const *args,
                       Py_ssize_t nargs, PyObject *kwnames, PyObject *const *views) {
     PyObject *tuple, *dict, *result = NULL;
@@ -263,6 +282,8 @@ static PyObject *call(const asn_jit *jit, const asn_jit_key *key, PyObject *cons
     return result;
 }
 
+/* (Contract in jit.h.) `rc` says whether the capture has ended well; from there on only
+ * memory can run out. */
 PyObject *asn_jit_trace(const asn_jit *jit, const asn_jit_key *key, PyObject *const *args,
                         Py_ssize_t nargs, PyObject *kwnames, asn_jit_entry **out) {
     PyObject *views[ASN_JIT_ARRAYS], *made = NULL;
@@ -272,6 +293,7 @@ PyObject *asn_jit_trace(const asn_jit *jit, const asn_jit_key *key, PyObject *co
     if (begin(key, views) < 0) return NULL;
     PyObject *result = call(jit, key, args, nargs, kwnames, views);
     int rc = result ? asn_jit_tree_read(&tree, result) : -1;
+    /* The function's result must not be what keeps its arrays alive. */
     if (rc == 0) Py_CLEAR(result);
     if (rc == 0) rc = end(jit, key, &tree, views, &replay);
     if (rc < 0) { /* the function's own error is the one to tell */

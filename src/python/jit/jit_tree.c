@@ -2,14 +2,19 @@
  * (see jit.h): codes in prefix order, each with a number: 'A' array k, 'V' constant k,
  * '(' '[' of n items, '{' of n pairs whose keys are the next constants, 't' a namedtuple
  * of n items whose type is the next constant.
- */
+ *
+ * Making a result reads the codes once, recursively, as they were written. Constants are
+ * shared by all results of an entry: only what cannot change may be one, so a list is
+ * made anew each time. */
 #include "python/jit/jit.h"
 
 #include <string.h>
 
+/* Appends a code and its number; -1: MemoryError. */
 static int put(asn_jit_tree *t, char code, Py_ssize_t number) {
     enum { BYTES = 1 + sizeof number };
     if (t->length + BYTES > t->room) {
+        /* Doubled, so that a long result costs few copies. */
         size_t room = 2 * t->room + 8 * BYTES;
         uint8_t *grown = PyMem_Realloc(t->codes, room);
         if (!grown) return PyErr_NoMemory(), -1;
@@ -22,6 +27,7 @@ static int put(asn_jit_tree *t, char code, Py_ssize_t number) {
     return 0;
 }
 
+/* A constant and the code that refers to it. */
 static int put_constant(asn_jit_tree *t, char code, PyObject *o) {
     Py_ssize_t at = PyList_GET_SIZE(t->constants);
     return PyList_Append(t->constants, o) < 0 ? -1 : put(t, code, at);
@@ -36,8 +42,10 @@ static int put_array(asn_jit_tree *t, PyObject *o) {
     return put(t, 'A', at);
 }
 
+/* Any value: -1: an error, of what cannot be returned. */
 static int read_value(asn_jit_tree *t, PyObject *o);
 
+/* -1: an item that cannot be returned, or MemoryError; the same below. */
 static int read_items(asn_jit_tree *t, char code, PyObject *o) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     if (put(t, code, n) < 0) return -1;
@@ -55,6 +63,7 @@ static int read_dict(asn_jit_tree *t, PyObject *o) {
     return 0;
 }
 
+/* What is the same in every call: it cannot change, and holds no array. */
 static bool is_constant(PyObject *o) {
     return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented ||
            PyBool_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) ||
@@ -65,6 +74,7 @@ static bool is_constant(PyObject *o) {
 
 static int read_value(asn_jit_tree *t, PyObject *o) {
     int rc = -1;
+    /* Types are exact, as in keys: of a subclass a new object could not be made. */
     if (Py_EnterRecursiveCall(" while jit reads the result")) return -1;
     if (asn_is_ndarray_exact(o)) {
         rc = put_array(t, o);
@@ -96,6 +106,7 @@ int asn_jit_tree_read(asn_jit_tree *t, PyObject *result) {
     return rc;
 }
 
+/* Of an empty tree, too. */
 void asn_jit_tree_fini(asn_jit_tree *t) {
     PyMem_Free(t->codes);
     Py_CLEAR(t->constants);
@@ -106,14 +117,17 @@ void asn_jit_tree_fini(asn_jit_tree *t) {
 
 /* ---- making a result */
 
+/* Where in the codes; the same for all levels. */
 typedef struct {
     const asn_jit_tree *tree;
     PyObject *const *arrays;
     size_t at;
 } reader;
 
+/* The value at r->at, which moves behind it. A new reference, or NULL. */
 static PyObject *make(reader *r);
 
+/* n items that follow, as a tuple or a list. */
 static PyObject *make_items(reader *r, Py_ssize_t n, bool tuple) {
     PyObject *made = tuple ? PyTuple_New(n) : PyList_New(n);
     for (Py_ssize_t i = 0; made && i < n; i++) {
@@ -131,6 +145,7 @@ static PyObject *make_items(reader *r, Py_ssize_t n, bool tuple) {
 static PyObject *make_dict(reader *r, Py_ssize_t n) {
     PyObject *made = PyDict_New();
     for (Py_ssize_t i = 0; made && i < n; i++) {
+        /* The key is the constant just before its value. */
         PyObject *key = make(r), *value = key ? make(r) : NULL;
         if (!value || PyDict_SetItem(made, key, value) < 0) Py_CLEAR(made);
         Py_XDECREF(key);

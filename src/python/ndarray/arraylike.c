@@ -1,11 +1,15 @@
 /* L3 python: array-likes -> arrays and operands.
  *
  * Order of trial: our arrays, NumPy arrays (adopted without a copy where the device
- * reaches host memory), Python and NumPy scalars, then everything NumPy itself can read
- * (sequences, buffers, __array__, ...) through one NumPy array on the host. A small array
- * is copied rather than adopted: a copy of 1 KB costs less than the bookkeeping of a
- * foreign owner.
- */
+ * reaches host memory), Python and NumPy scalars, lists of plain numbers, lists of our
+ * arrays, then everything NumPy itself can read (sequences, buffers, __array__, ...)
+ * through one NumPy array on the host, so that what NumPy accepts is accepted and its
+ * errors are NumPy's. A small array is copied rather than adopted: a copy of 1 KB costs
+ * less than the bookkeeping of a foreign owner.
+ *
+ * Adopted memory is never the library's to free: the object that lent it is kept until
+ * the core's buffer ends, on whatever thread that happens. dtypes that the device lacks
+ * end in HostDtypeError (host_export.c), not in an array of objects. */
 #include "python/convert.h"
 #include "python/ndarray/methods.h"
 
@@ -21,6 +25,8 @@ static void release_object(void *object) {
     PyGILState_Release(gil);
 }
 
+/* The elements as an array of the device's own memory; `order` is the copy's order in
+ * memory. A bool array with bytes other than 0 and 1 is marked as non-canonical. */
 static PyObject *copy_numpy(PyArrayObject *a, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -50,6 +56,9 @@ static void numpy_bounds(PyArrayObject *a, int64_t *low, int64_t *high) {
     }
 }
 
+/* An array over a's own memory, which keeps `a` until the core lets go of it. The buffer
+ * begins at the lowest byte that an element has, so that negative strides stay inside it.
+ * `fresh`: the result shows no base, that is, it counts as owning its memory. */
 static PyObject *adopt_numpy(PyArrayObject *a, asn_dtype dtype, bool fresh) {
     int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
     for (int i = 0; i < PyArray_NDIM(a); i++)
@@ -87,6 +96,8 @@ PyObject *asn_from_numpy(PyObject *object, bool copy, bool fresh) {
         Py_XDECREF(native);
         return r;
     }
+    /* A dtype of no kind that the device has: the conversion raises NumPy's or
+     * HostDtypeError. */
     if (dtype == ASN_DTYPE_NONE) {
         if (asn_dtype_from_py((PyObject *)PyArray_DESCR(a), &dtype) < 0) return NULL;
     }
@@ -103,6 +114,8 @@ void asn_base_pass_on(PyObject *array, PyObject *host) {
     if (r->base == host && beyond) Py_SETREF(r->base, Py_NewRef(beyond));
 }
 
+/* A 0-d array of the element, cast to dtype unless that is NONE, with a cast's warnings
+ * (inf or NaN to an integer raises the exception "invalid"). */
 static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
     asn_scalar value = *scalar;
     if (dtype != ASN_DTYPE_NONE && dtype != (asn_dtype)scalar->dtype)
@@ -117,6 +130,7 @@ static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
     return asn_raise(status);
 }
 
+/* NumPy's ValueError of copy=False; NULL, so that a caller can return it. */
 static PyObject *cannot_avoid_copy(void) {
     PyErr_SetString(
         PyExc_ValueError,
@@ -160,6 +174,8 @@ static bool is_unexpected_copy(void) {
  * *trusted tells which. */
 static PyObject *call_array_method(PyObject *method, PyObject *obj, int copy,
                                    bool *trusted) {
+    /* Without copy= (-1: if needed) the method is called as NumPy calls it, with nothing.
+     */
     *trusted = copy >= 0;
     if (copy < 0) return PyObject_CallOneArg(method, obj);
     PyObject *names = Py_BuildValue("(s)", "copy");
@@ -177,12 +193,15 @@ static PyObject *call_array_method(PyObject *method, PyObject *obj, int copy,
                      "#adapting-to-changes-in-the-copy-keyword",
                      1) < 0)
         return NULL;
+    /* NumPy goes on without the keyword only where a copy was allowed anyway. */
     return copy ? PyObject_CallOneArg(method, obj) : cannot_avoid_copy();
 }
 
 /* What an object's __array__ gives, called here and only once: an array of ours, which
  * NumPy would refuse, or NumPy's. NULL without an error where there is no such method. */
 static PyObject *from_array_method(PyObject *obj, int copy, bool *trusted) {
+    /* Lists, tuples, texts and NumPy scalars have no __array__ that NumPy would ask; the
+     * look-up is on the type, as for every special method. */
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyList_Type || type == &PyTuple_Type || PyUnicode_Check(obj) ||
         PyArray_IsScalar(obj, Generic))
@@ -215,6 +234,8 @@ static bool gives_array(PyObject *o) {
            !PyObject_HasAttrString((PyObject *)type, "__array_interface__");
 }
 
+/* Whether a nested sequence has an item, at any depth up to NumPy's limit of dimensions,
+ * whose __array__ must be called here first. Recursive with is_array_item. */
 static bool has_array_items(PyObject *list, int depth);
 
 static bool is_array_item(PyObject *item, int depth) {
@@ -242,13 +263,15 @@ static PyObject *with_host_items(PyObject *obj) {
     return asn_support_call("host_items", &obj, 1);
 }
 
+/* (Contract in convert.h.) The error that is set becomes HostDtypeError. */
 bool asn_integer_is_object(PyObject *obj) {
     if (!PyLong_Check(obj) || !PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
     PyErr_Format(asn_py.host_dtype, "Python integer %R is an object in an array", obj);
     return true;
 }
 
-/* An array of what NumPy makes of an object; takes the object. */
+/* An array of what NumPy makes of an object, adopted or copied; takes the object. dtype
+ * NONE: the one that NumPy finds. */
 static PyObject *from_host_object(PyObject *obj, asn_dtype dtype) {
     PyArray_Descr *descr = dtype == ASN_DTYPE_NONE ? NULL : asn_descr(dtype);
     PyObject *host = NULL;
@@ -272,6 +295,8 @@ static PyObject *from_host_object(PyObject *obj, asn_dtype dtype) {
 static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trusted) {
     asn_operand scalar;
     int known = asn_scalar_operand(obj, &scalar);
+    /* An integer beyond int64 and uint64: NumPy makes an object of it, so without a dtype
+     * the HostDtypeError stands; with one it is packed, which may raise OverflowError. */
     if (known < 0 && asn_integer_is_object(obj)) {
         asn_scalar value;
         if (dtype == ASN_DTYPE_NONE) return NULL;
@@ -280,6 +305,8 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
                                                        : from_scalar(&value, dtype);
     }
     if (known < 0) return NULL;
+    /* Weak scalars (Python's) are packed into the dtype with NumPy's bounds checks;
+     * NumPy's own scalars are cast, as an array of them would be. */
     if (known) {
         asn_scalar value;
         if (dtype == ASN_DTYPE_NONE || !scalar.weak)
@@ -287,6 +314,8 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
         return asn_scalar_pack(obj, dtype, &value) < 0 ? NULL
                                                        : from_scalar(&value, dtype);
     }
+    /* Lists of Python numbers are by far the most frequent: read without NumPy in
+     * between. */
     PyObject *numbers = asn_from_numbers(obj, dtype);
     if (numbers || PyErr_Occurred()) return numbers;
     if (PyRange_Check(obj)) {
@@ -295,9 +324,13 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
         Py_XDECREF(list);
         if (numbers || PyErr_Occurred()) return numbers;
     }
+    /* A list of our arrays is stacked on the device; NumPy would fetch each to the host.
+     */
     PyObject *rows = asn_stacked_items(obj);
     if (rows && dtype != ASN_DTYPE_NONE) Py_SETREF(rows, asn_asarray_dtype(rows, dtype));
     if (rows || PyErr_Occurred()) return rows;
+    /* From here on the object's own code may run, once: its __array__, or what NumPy
+     * calls. */
     PyObject *own = from_array_method(obj, copy, trusted);
     if (own && copy >= 0 && is_device_array(own))
         Py_SETREF(own, asn_from_numpy(own, copy == 1 && !*trusted, false));
@@ -311,6 +344,8 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
     return items ? from_host_object(items, dtype) : NULL;
 }
 
+/* A copy of exactly ndarray, of dtype (NONE: self's own) and in that order, with a cast's
+ * floating-point exceptions reported. Unlike asn_copy_cast it takes NONE. */
 static PyObject *cast_copy(PyObject *self, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -325,6 +360,7 @@ static PyObject *cast_copy(PyObject *self, asn_dtype dtype, char order) {
     return NULL;
 }
 
+/* Whether a copy is needed for order=: 'K' and 'A' are content with any layout. */
 static bool order_holds(const asn_layout *l, char order) {
     if (order == 'C') return l->flags & ASN_C_CONTIGUOUS;
     if (order == 'F') return l->flags & ASN_F_CONTIGUOUS;
@@ -343,7 +379,9 @@ static PyObject *pad_ndim(PyObject *self, int ndmin) {
     return r;
 }
 
-/* `owned`: self was made just now and nobody else sees it. Takes self. */
+/* What np.array does to an array that was found or made: cast, order, copy, class, ndmin.
+ * `owned`: self was made just now and nobody else sees it, so copy=True is met without
+ * another copy. copy: as asn_copy_mode_from_py gives it. Takes self. */
 static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char order,
                               int ndmin, bool subok, bool owned) {
     bool cast = dtype != ASN_DTYPE_NONE && dtype != asn_dtype_of(self);
@@ -362,6 +400,7 @@ static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char or
         Py_DECREF(self);
         if (!r) return NULL;
         self = r;
+        /* subok=False drops the class, not the memory: a view of exactly ndarray. */
     } else if (!subok && !asn_is_ndarray_exact(self)) {
         PyObject *r = asn_subclass_plain(self);
         Py_DECREF(self);
@@ -389,6 +428,10 @@ static PyObject *from_host_data(PyObject *obj, asn_dtype dtype) {
     return r;
 }
 
+/* The general entry, np.array(obj, ...): each branch gives `self` and whether it is
+ * owned; finish_array does the rest. The copy of a NumPy array is made at once where its
+ * order is row-major anyway; otherwise finish_array copies into the order that is asked
+ * for. */
 PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,
                              int ndmin, bool subok) {
     if (ndmin > ASN_MAX_DIMS) {
@@ -403,6 +446,8 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
     }
     PyObject *self;
     bool owned;
+    /* NumPy casts its long doubles, dates and texts itself; without a dtype they are an
+     * error. */
     if (PyArray_Check(obj) && dtype != ASN_DTYPE_NONE && is_host_data(obj)) {
         self = copy == 0 ? asn_from_numpy(obj, false, false) : from_host_data(obj, dtype);
         owned = true;
@@ -425,6 +470,7 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
     return self ? finish_array(self, dtype, copy, order, ndmin, subok, owned) : NULL;
 }
 
+/* np.asarray without a dtype: nothing is copied that need not be. */
 PyObject *asn_asarray(PyObject *obj) {
     if (asn_is_ndarray(obj)) return Py_NewRef(obj);
     if (PyArray_Check(obj)) return asn_from_numpy(obj, false, false);
@@ -445,6 +491,8 @@ PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype) {
     return asn_array_from_any(obj, dtype, -1, 'K', 0, true);
 }
 
+/* The quick ones first: exact arrays, Python numbers, NumPy scalars. The rest becomes an
+ * array, which `owner` keeps alive while the operation is recorded. */
 int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner) {
     *owner = NULL;
     int quick = asn_operand_quick(obj, out);
@@ -457,6 +505,8 @@ int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner) {
     return 0;
 }
 
+/* Writing through a NumPy array needs its own memory, so it is adopted whatever its size;
+ * what cannot be adopted is a HostDtypeError, upon which NumPy does the whole call. */
 int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner) {
     *owner = NULL;
     if (asn_is_ndarray(obj)) {

@@ -1,52 +1,65 @@
 /* L3 python: DLPack, both ways: __dlpack__, __dlpack_device__ and from_dlpack.
  *
  * The structures below are DLPack's binary interface (version 1.0 and the unversioned one
- * before it). A capsule owns its tensor until a consumer renames it; the tensor keeps the
- * array alive. Only memory that the host reaches is exchanged, as device type CPU.
- */
+ * before it), written out here because the interface is a memory layout, not a library:
+ * no header of it is needed. A capsule owns its tensor until a consumer renames it
+ * ("used_..."); the tensor keeps the array alive, and its memory is lent until the
+ * deleter is called. Only memory that the host reaches is exchanged, as device type CPU.
+ *
+ * Import trusts nothing: the numbers in a foreign tensor are checked before memory is
+ * addressed by them. What NumPy raises (BufferError for what is not exchanged, ValueError
+ * or TypeError for misuse) is raised here, with the same texts where NumPy has one. */
 #include "python/args.h"
 #include "python/convert.h"
 
+/* DLPack's numbers: kDLCPU; DLDataTypeCode; the bits of a versioned tensor's flags. */
 enum { DL_CPU = 1 };
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
 enum { DL_READ_ONLY = 1, DL_COPIED = 2 };
 
+/* DLDevice. */
 typedef struct {
     int32_t type, id;
 } dl_device;
 
+/* DLTensor: one array in memory. The address of an element is data + byte_offset + the
+ * sum of index times stride times the item's size. */
 typedef struct {
     void *data;
     dl_device device;
     int32_t ndim;
     struct {
         uint8_t code, bits;
-        uint16_t lanes;
+        uint16_t lanes; /* bits of an element; 1 lane: no vectors */
     } dtype;
     int64_t *shape, *strides; /* strides in elements; NULL: row-major */
     uint64_t byte_offset;
 } dl_tensor;
 
+/* DLManagedTensor: the tensor before version 1.0, and how its owner is told of the end.
+ */
 typedef struct dl_managed {
     dl_tensor tensor;
     void *context;
     void (*deleter)(struct dl_managed *);
 } dl_managed;
 
+/* DLManagedTensorVersioned: the same since 1.0, with flags (DL_READ_ONLY, DL_COPIED). */
 typedef struct dl_versioned {
     struct {
         uint32_t major, minor;
-    } version;
+    } version; /* a higher minor stays readable, a higher major does not */
     void *context;
     void (*deleter)(struct dl_versioned *);
     uint64_t flags;
     dl_tensor tensor;
 } dl_versioned;
 
-/* What an exported tensor points to. */
+/* What an exported tensor points to: one allocation, which the tensor's deleter ends. */
 typedef struct {
-    PyObject *array;
-    asn_buffer *loan;
+    PyObject *array;  /* a reference */
+    asn_buffer *loan; /* the memory that is lent; NULL of an array without elements */
+    /* the tensor's shape, from ASN_MAX_DIMS on its strides */
     int64_t dims[2 * ASN_MAX_DIMS];
     union {
         dl_managed managed;
@@ -54,6 +67,8 @@ typedef struct {
     } as;
 } exported;
 
+/* Ends the loan and the reference. A consumer may call its deleter on any thread, with or
+ * without the interpreter's lock, so the lock is taken. */
 static void drop_exported(exported *e) {
     PyGILState_STATE gil = PyGILState_Ensure();
     asn_array_take_back(e->loan);
@@ -80,6 +95,8 @@ static void capsule_destructor(PyObject *capsule) {
     }
 }
 
+/* The tensor of e->array at address `data`; strides in elements, which make_capsule has
+ * found to be whole. */
 static void fill_tensor(dl_tensor *t, exported *e, void *data) {
     const asn_layout *l = &asn_of(e->array)->layout;
     asn_dtype dtype = (asn_dtype)l->dtype;
@@ -104,6 +121,9 @@ static void fill_tensor(dl_tensor *t, exported *e, void *data) {
     }
 }
 
+/* A new capsule of the array's memory, which is materialised first (lending waits for
+ * it). BufferError: strides that are no multiple of the element, as of a field of a
+ * record. An array of no elements has the address NULL, which DLPack allows. */
 static PyObject *make_capsule(PyObject *array, bool versioned, bool copied) {
     void *data = NULL;
     const asn_layout *l = &asn_of(array)->layout;
@@ -169,6 +189,9 @@ static int copy_from_py(PyObject *obj, bool *out) {
     return -1;
 }
 
+/* ndarray.__dlpack__(stream, max_version, dl_device, copy): the capsule is versioned if
+ * the consumer knows major version 1. stream= is for devices with streams: None alone, as
+ * NumPy has it. */
 PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames) {
     static asn_signature sig = {
@@ -190,6 +213,8 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     }
     if (versioned && !PyArg_ParseTuple(v[1], "ll", &major, &minor)) return NULL;
     if (check_device(v[2]) < 0 || copy_from_py(v[3], &copy) < 0) return NULL;
+    /* The unversioned tensor has no read-only flag: NumPy refuses instead of losing it.
+     */
     if (!copy && major < 1 && !(asn_of(self)->layout.flags & ASN_WRITEABLE)) {
         PyErr_SetString(
             PyExc_BufferError,
@@ -204,6 +229,7 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     return capsule;
 }
 
+/* (kDLCPU, 0): the memory that is exchanged is the host's, whatever device computes. */
 PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     return Py_BuildValue("ii", DL_CPU, 0);
@@ -211,6 +237,9 @@ PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused) {
 
 /* ---- importing */
 
+/* The dtype of a tensor's elements; NONE: this library has no such (vectors, 4-bit
+ * numbers). The table of dtypes is searched by kind and size; bfloat16 has a code of its
+ * own. */
 static asn_dtype tensor_dtype(const dl_tensor *t) {
     char kind;
     switch (t->dtype.code) {
@@ -232,7 +261,8 @@ static asn_dtype tensor_dtype(const dl_tensor *t) {
     return ASN_DTYPE_NONE;
 }
 
-/* A tensor may have no deleter: its memory is never given back. */
+/* How the core gives a tensor back (asn_array_adopt's release), of either structure. A
+ * tensor may have no deleter: its memory is never given back. */
 static void release_managed(void *p) {
     dl_managed *m = p;
     if (m->deleter) m->deleter(m);
@@ -242,8 +272,9 @@ static void release_versioned(void *p) {
     if (m->deleter) m->deleter(m);
 }
 
-/* What another library wrote is looked at before it is believed. BufferError: it is of
- * what this library does not exchange; ValueError: it is no tensor. */
+/* What another library wrote is looked at before it is believed; each check is one that
+ * the later ones rely on. BufferError: it is of what this library does not exchange;
+ * ValueError: it is no tensor. */
 static int check_tensor(const dl_tensor *t, asn_dtype *dtype) {
     *dtype = tensor_dtype(t);
     if (t->device.type != DL_CPU)
@@ -275,6 +306,8 @@ static int check_tensor(const dl_tensor *t, asn_dtype *dtype) {
     return -1;
 }
 
+/* The layout over the tensor, offset 0; strides NULL means row-major, otherwise they are
+ * elements, and are multiplied to bytes with a check for overflow. */
 static asn_status tensor_layout(const dl_tensor *t, asn_dtype dtype, bool writeable,
                                 asn_layout *out) {
     int64_t strides[ASN_MAX_DIMS], item = asn_itemsize(dtype);
@@ -291,8 +324,9 @@ static asn_status tensor_layout(const dl_tensor *t, asn_dtype dtype, bool writea
     return asn_layout_init_strided(out, dtype, t->ndim, t->shape, strides, 0, writeable);
 }
 
-/* The array over a tensor's memory, which `release` gives back once it is no longer
- * used. ASN_ERR_...: nothing was taken. */
+/* The array over a tensor's memory, which `release` gives back once it is no longer used;
+ * a tensor of no elements is given back at once. The buffer spans from the lowest byte to
+ * past the highest that an element has. ASN_ERR_...: nothing was taken. */
 static asn_status array_over(const dl_tensor *t, asn_dtype dtype, bool writeable,
                              void (*release)(void *), void *context, asn_array *out) {
     asn_layout layout;
@@ -317,7 +351,8 @@ static asn_status array_over(const dl_tensor *t, asn_dtype dtype, bool writeable
         return ASN_OK;
     }
     layout.offset = -low;
-    /* Looked at before it may be copied, and given back. */
+    /* A bool tensor of bytes other than 0 and 1 is looked at before the memory may be
+     * copied by adopting it, and given back. */
     asn_array seen = {.buffer = NULL};
     asn_layout_move(&seen.layout, &layout);
     asn_truth_mark(&seen, data, seen.layout.strides);
@@ -328,8 +363,9 @@ static asn_status array_over(const dl_tensor *t, asn_dtype dtype, bool writeable
     return ASN_OK;
 }
 
-/* `release` is called on failure too, and before an exception is set: a deleter may run
- * Python. */
+/* The tensor as an array, or NULL with the error. `release` is called on failure too: the
+ * capsule is renamed by then, so nobody else would. It runs while no exception is set,
+ * since a deleter may run Python. */
 static PyObject *adopt_tensor(const dl_tensor *t, bool writeable, void (*release)(void *),
                               void *context) {
     PyObject *type, *value, *trace;
@@ -347,6 +383,9 @@ static PyObject *adopt_tensor(const dl_tensor *t, bool writeable, void (*release
     return NULL;
 }
 
+/* Takes the tensor out of a capsule, by the protocol's rename, which marks it as used:
+ * the capsule's destructor leaves it alone from then on. *read_only: the exporter's wish,
+ * which the array keeps. */
 static PyObject *consume(PyObject *capsule, bool *read_only) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
         dl_versioned *m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
@@ -371,6 +410,9 @@ static PyObject *consume(PyObject *capsule, bool *read_only) {
     return adopt_tensor(&m->tensor, false, release_managed, m);
 }
 
+/* np.from_dlpack(x, device, copy): v as its arguments, NULL where absent. copy= is passed
+ * to the exporter, which makes the copy; an exporter that knows no keywords is called
+ * again without. */
 PyObject *asn_from_dlpack(PyObject *const *v) {
     bool copy = false;
     if (asn_device_check(v[1]) < 0 || copy_from_py(v[2], &copy) < 0) return NULL;

@@ -3,15 +3,21 @@
  * It refers to the array, so that it shows the array's present state and
  * `a.flags.writeable = False` takes effect, as NumPy's does. `num` and item access use
  * NumPy's names and bits.
- */
+ *
+ * NumPy computes each of a dozen names from five bits; so does this, by a table of rules
+ * (bits that must be set, must not, or of which one must), from which both the attributes
+ * and the item names are made. What must agree with NumPy is the table, the repr and the
+ * errors of setting. */
 #include "python/core.h"
 
 typedef struct {
-    PyObject_HEAD asn_ndarray *array;
+    PyObject_HEAD asn_ndarray *array; /* owns a reference */
 } asn_flags;
 
+/* NumPy's bits: NPY_ARRAY_C_CONTIGUOUS, _F_CONTIGUOUS, _OWNDATA, _ALIGNED, _WRITEABLE. */
 enum { NUM_C = 1, NUM_F = 2, NUM_OWN = 4, NUM_ALIGNED = 0x100, NUM_WRITEABLE = 0x400 };
 
+/* The array's state in NumPy's bits. An array owns its data if it has no base. */
 static long flags_num(const asn_flags *f) {
     int flags = f->array->array.layout.flags;
     return (flags & ASN_C_CONTIGUOUS ? NUM_C : 0) |
@@ -20,12 +26,14 @@ static long flags_num(const asn_flags *f) {
            (flags & ASN_WRITEABLE ? NUM_WRITEABLE : 0);
 }
 
+/* One name of NumPy's: what the bits must be for it to be true. */
 typedef struct {
     const char *name, *key, *key2; /* attribute; the item names */
     long all, none;                /* bits that must be set, and must not */
     long any;                      /* with 0: no condition */
 } flag_rule;
 
+/* NumPy's BEHAVED: aligned and writeable; CARRAY adds row-major, FARRAY column-major. */
 enum { BEHAVED = NUM_ALIGNED | NUM_WRITEABLE };
 static const flag_rule rules[] = {
     {"c_contiguous", "C_CONTIGUOUS", "C", NUM_C, 0, 0},
@@ -57,11 +65,14 @@ static PyObject *get_num(PyObject *self, void *unused) {
     return PyLong_FromLong(flags_num((asn_flags *)self));
 }
 
+/* writebackifcopy is always false: there are no write-back copies. */
 static PyObject *get_false(PyObject *self, void *unused) {
     (void)self, (void)unused;
     Py_RETURN_FALSE;
 }
 
+/* Whether an array over memory of `base` may be made writeable: the base must be. Objects
+ * of no kind that is known here are believed, as long as their buffer does not refuse. */
 static bool base_is_writeable(PyObject *base) {
     if (asn_is_ndarray(base)) return asn_of(base)->layout.flags & ASN_WRITEABLE;
     if (PyArray_Check(base)) return PyArray_ISWRITEABLE((PyArrayObject *)base);
@@ -75,6 +86,9 @@ static bool base_is_writeable(PyObject *base) {
     return writeable;
 }
 
+/* a.flags.writeable = on, and setflags(write=). Clearing always works; setting needs a
+ * writeable base (NumPy's rule). The flag is the array's alone: other views keep theirs.
+ */
 int asn_ndarray_set_writeable(PyObject *array, bool on) {
     asn_ndarray *self = (asn_ndarray *)array;
     PyObject *base = self->base;
@@ -99,6 +113,7 @@ static int set_writeable(PyObject *self, PyObject *value, void *unused) {
     return asn_ndarray_set_writeable((PyObject *)((asn_flags *)self)->array, on);
 }
 
+/* NumPy lets the flag be cleared or confirmed, never claimed. */
 static int set_aligned(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     asn_flags *f = (asn_flags *)self;
@@ -119,6 +134,7 @@ static PyGetSetDef flags_getset[RULES + 3] = {
      NULL},
 };
 
+/* The rule that an item name asks for, or NULL. */
 static const flag_rule *find_rule(PyObject *key) {
     if (!PyUnicode_Check(key)) return NULL;
     for (int i = 0; i < RULES; i++)
@@ -128,6 +144,7 @@ static const flag_rule *find_rule(PyObject *key) {
     return NULL;
 }
 
+/* flags["NAME"]: by the long and the short names; KeyError as NumPy's. */
 static PyObject *flags_subscript(PyObject *self, PyObject *key) {
     const flag_rule *rule = find_rule(key);
     if (rule) return get_rule(self, (void *)rule);
@@ -139,6 +156,7 @@ static PyObject *flags_subscript(PyObject *self, PyObject *key) {
     return NULL;
 }
 
+/* Only WRITEABLE and ALIGNED can be set, by either name. */
 static int flags_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     const flag_rule *rule = find_rule(key);
     if (rule && rule->all == NUM_WRITEABLE) return set_writeable(self, value, NULL);
@@ -157,6 +175,7 @@ static PyObject *flags_repr(PyObject *self) {
 #undef WORD
 }
 
+/* Two flags objects are equal where their bits are; they have no order and no hash. */
 static PyObject *flags_richcompare(PyObject *self, PyObject *other, int op) {
     if (Py_TYPE(other) != asn_py.flags || (op != Py_EQ && op != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
@@ -177,6 +196,8 @@ PyObject *asn_flags_new(PyObject *array) {
     return (PyObject *)self;
 }
 
+/* The attributes are filled in from the rules; the last entry stays zero and ends the
+ * list. */
 int asn_flags_init_type(PyObject *module) {
     for (int i = 0; i < RULES; i++)
         flags_getset[2 + i] = (PyGetSetDef){rules[i].name, get_rule,

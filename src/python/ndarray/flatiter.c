@@ -5,14 +5,20 @@
  * through the shape: a view that does not flatten needs no copy to be read or written one
  * element at a time. Slices and arrays of indices gather from a flattened copy and
  * scatter through unravelled indices.
+ *
+ * Each element that is read is one synchronisation at most: what is recorded is run at
+ * the first of them. Results are copies, never views, as NumPy's are; keys that are
+ * neither integers, slices nor index arrays go through Python helpers (asnumpy._support).
  */
 #include "python/ndarray/methods.h"
 
 typedef struct {
-    PyObject_HEAD asn_ndarray *array;
-    int64_t position;
+    PyObject_HEAD asn_ndarray *array; /* owns a reference */
+    int64_t position;                 /* flat number of the element that comes next */
 } asn_flatiter;
 
+/* Offset in bytes, relative to the first element, of element k in row-major order. k is
+ * within the size. */
 static int64_t flat_offset(const asn_layout *l, int64_t k) {
     if (l->ndim == 1) return k * l->strides[0];
     int64_t offset = 0;
@@ -27,6 +33,7 @@ static const asn_layout *layout_of(PyObject *self) {
     return &((asn_flatiter *)self)->array->array.layout;
 }
 
+/* Element k as a NumPy scalar; it waits for the array's value. */
 static PyObject *flat_element(PyObject *self, int64_t k) {
     asn_scalar element;
     asn_array *a = &((asn_flatiter *)self)->array->array;
@@ -49,6 +56,8 @@ static PyObject *flat_copy(PyObject *self) {
     return asn_flatten((PyObject *)((asn_flatiter *)self)->array, 'C', true);
 }
 
+/* *k: the flat number that an integer key means, negative ones counting from the end;
+ * IndexError, without an axis in its text, as flat iterators raise it. */
 static int flat_position(PyObject *self, PyObject *key, int64_t *k) {
     int64_t size = layout_of(self)->size, given;
     if (asn_int64_from_py(key, &given) < 0) return -1;
@@ -65,6 +74,8 @@ static PyObject *plain_key(PyObject *key) {
                                                             : key;
 }
 
+/* An integer, or what has __index__, but no bool and no array (0-d arrays of integers
+ * have __index__ too): those select as arrays. */
 static bool is_integer_key(PyObject *key) {
     return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_IsScalar(key, Bool) &&
            !PyArray_Check(key) && !asn_is_ndarray(key);
@@ -82,6 +93,7 @@ static PyObject *meant_key(PyObject *self, PyObject *key) {
     return r;
 }
 
+/* flat[key]: a scalar for an integer, else a new one-dimensional array. */
 static PyObject *flat_subscript(PyObject *self, PyObject *key) {
     int64_t k;
     key = plain_key(key);
@@ -98,6 +110,9 @@ static PyObject *flat_subscript(PyObject *self, PyObject *key) {
     return r;
 }
 
+/* flat[key] = value. An integer sets one element in place; for other keys the helper
+ * writes through unravelled indices, with NumPy's repetition of a value that is too
+ * short. */
 static int flat_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     asn_ndarray *array = ((asn_flatiter *)self)->array;
     int64_t k;
@@ -113,6 +128,7 @@ static int flat_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     if (is_integer_key(key)) {
         asn_scalar element;
         int rc = flat_position(self, key, &k);
+        /* Whatever the value's own error was: NumPy replaces it by this one. */
         if (rc == 0 &&
             asn_scalar_pack(value, asn_dtype_of((PyObject *)array), &element) < 0) {
             PyErr_SetString(PyExc_ValueError, "Error setting single item of array.");
@@ -129,6 +145,7 @@ static int flat_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     return done ? 0 : -1;
 }
 
+/* __array__(dtype, copy): always a copy, so copy= has nothing to decide. */
 static PyObject *flat_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames) {
     static asn_signature sig = {.name = "__array__",
@@ -157,6 +174,7 @@ static PyObject *flat_index(PyObject *self, void *unused) {
     return PyLong_FromLongLong(((asn_flatiter *)self)->position);
 }
 
+/* Coordinates of the element that comes next. */
 static PyObject *flat_coords(PyObject *self, void *unused) {
     (void)unused;
     const asn_layout *l = layout_of(self);
@@ -170,6 +188,7 @@ static PyObject *flat_coords(PyObject *self, void *unused) {
     return asn_shape_to_py(l->ndim, coords);
 }
 
+/* Comparisons are those of the elements, as a one-dimensional array. */
 static PyObject *flat_richcompare(PyObject *self, PyObject *other, int op) {
     PyObject *copy = flat_copy(self);
     PyObject *r = copy ? PyObject_RichCompare(copy, other, op) : NULL;

@@ -3,22 +3,24 @@
  *
  * Where the host reaches the device's memory nothing is copied: the exporter waits for
  * the elements, hands out the address and keeps the array alive. Elsewhere exporting is a
- * BufferError and to_numpy() copies.
+ * BufferError and to_numpy() copies. Memory that is out is lent (asn_buffer_lend):
+ * operations on it are not kept recorded until the loan ends, because host code may write
+ * it at any time.
  *
  * Data of a dtype that the device lacks (text, dates, objects, records, long doubles)
  * stays NumPy's, on the host: a call that meets it fails with HostDtypeError, and is made
  * again with NumPy's function (asnumpy._support.on_host). So are calls with arrays of
  * NumPy's subclasses (masked arrays, matrices, quantities): a copy of their elements on
- * the device would drop what they add.
- */
+ * the device would drop what they add. */
 #include "python/convert.h"
 #include "python/ndarray/methods.h"
 
 static char nothing[16]
     __attribute__((aligned(16))); /* where arrays of no elements lie */
 
-/* Address of the elements for code outside the library, which has it until the loan ends.
- */
+/* Address of the elements for code outside the library, which has it until the loan ends:
+ * materialises them and reports their floating-point exceptions, which may be an error.
+ * *loan: to be taken back; NULL: there are no elements. */
 static int lend_memory(PyObject *self, void **data, asn_buffer **loan) {
     *data = nothing;
     *loan = NULL;
@@ -30,6 +32,8 @@ static int lend_memory(PyObject *self, void **data, asn_buffer **loan) {
     return -1;
 }
 
+/* The struct module's code of a dtype, as the buffer protocol has it; NULL of bfloat16,
+ * for which there is none. */
 static const char *buffer_format(asn_dtype dtype) {
     static const char *const formats[ASN_DTYPE_COUNT] = {
         [ASN_BOOL] = "?", [ASN_I8] = "b",   [ASN_U8] = "B",  [ASN_I16] = "h",
@@ -59,6 +63,8 @@ static void copy_dims(int64_t *to, const int64_t *from, int n) {
         to[i] = from[i];
 }
 
+/* (Contract in core.h.) On a device whose memory the host does not reach it is a copy,
+ * which the caller cannot tell apart but by writing to it. */
 PyObject *asn_host_view(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     void *data;
@@ -73,6 +79,8 @@ PyObject *asn_host_view(PyObject *self) {
     PyObject *host =
         PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, strides, data,
                              l->flags & ASN_WRITEABLE ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    /* PyArray_SetBaseObject takes the owner even where it fails; here it was not reached.
+     */
     if (!host) {
         Py_DECREF(owner);
         return NULL;
@@ -81,6 +89,7 @@ PyObject *asn_host_view(PyObject *self) {
     return host;
 }
 
+/* The copy is row-major and writeable, whatever self is. */
 PyObject *asn_host_copy(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     PyArray_Descr *descr = asn_descr((asn_dtype)l->dtype);
@@ -118,12 +127,14 @@ static void buffer_strides(const asn_layout *l, bool fortran, int64_t *strides) 
     }
 }
 
+/* Whether several indices show one element (np.broadcast_to, a view of stride 0). */
 static bool is_stretched(const asn_layout *l) {
     for (int d = 0; d < l->ndim; d++)
         if (l->strides[d] == 0 && l->shape[d] > 1) return true;
     return false;
 }
 
+/* Ends getbuffer with an error; view->obj must be NULL then, by the protocol. */
 static int refuse(Py_buffer *view, const char *why) {
     view->obj = NULL;
     PyErr_SetString(PyExc_ValueError, why); /* as NumPy has it; not a BufferError */
@@ -145,8 +156,9 @@ static int refuse_torch(Py_buffer *view, int flags) {
 }
 
 /* NumPy drops an exception of the buffer protocol and tries the next one, which would
- * find nothing left to compute, and memory without the result: that raises the exception.
- */
+ * find nothing left to compute, and memory without the result: __array__ raises the
+ * exception instead. One for each thread: the last failure is what the protocol that is
+ * asked next on this thread follows. */
 static _Thread_local struct {
     PyObject *of, *type, *value, *trace; /* owns; of the array that was asked last */
 } dropped;
@@ -158,6 +170,7 @@ static void forget_dropped(void) {
     Py_CLEAR(dropped.trace);
 }
 
+/* Keeps the exception that is set, which stays set, and the array it came from. */
 static void note_dropped(PyObject *self) {
     forget_dropped();
     PyErr_Fetch(&dropped.type, &dropped.value, &dropped.trace);
@@ -166,6 +179,7 @@ static void note_dropped(PyObject *self) {
                   Py_XNewRef(dropped.trace));
 }
 
+/* -1: the exception that was dropped is set again, and forgotten. */
 int asn_host_check_dropped(PyObject *self) {
     if (ASN_LIKELY(dropped.of != self)) return 0;
     PyErr_Restore(dropped.type, dropped.value, dropped.trace);
@@ -180,6 +194,9 @@ typedef struct {
     Py_ssize_t dims[]; /* extents and strides */
 } lent;
 
+/* The buffer protocol's request, tested in NumPy's order and with its errors: each flag
+ * of `flags` is a demand that the array's layout must meet. Nothing is computed before
+ * all are met. */
 int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     const asn_layout *l = &asn_of(self)->layout;
     bool c = l->flags & ASN_C_CONTIGUOUS, f = l->flags & ASN_F_CONTIGUOUS;
@@ -205,8 +222,9 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     if (lend_memory(self, &view->buf, &to->loan) < 0) {
         PyMem_Free(to);
         view->obj = NULL;
-        /* A condition is met by elements that are there, and a device whose memory the
-         * host does not reach is left to the next protocol. */
+        /* After a floating-point exception (a warning made an error, errstate's "raise")
+         * the elements are there all the same, and a device whose memory the host does
+         * not reach is left to the next protocol: neither is an operation that failed. */
         if (!PyErr_ExceptionMatches(PyExc_TypeError) &&
             !PyErr_ExceptionMatches(PyExc_Warning) &&
             !PyErr_ExceptionMatches(PyExc_FloatingPointError))
@@ -245,6 +263,8 @@ void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view) {
 
 /* ---- dtypes that the device lacks */
 
+/* Makes asnumpy.HostDtypeError. It is a TypeError, which is what NumPy users expect of a
+ * dtype that an operation cannot take. */
 int asn_hosts_init(PyObject *module) {
     asn_py.host_dtype = PyErr_NewExceptionWithDoc(
         "asnumpy.HostDtypeError", "Data of a dtype that arrays on a device cannot have.",
@@ -269,6 +289,8 @@ PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames) {
     return dict;
 }
 
+/* (Contract in core.h.) Holds the first error while the helper runs: it is raised again
+ * where the helper returns NotImplemented, and replaced by the helper's own otherwise. */
 PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames) {
     PyObject *type, *value, *trace, *result = NULL;
@@ -298,6 +320,8 @@ bool asn_foreign_array(PyObject *obj) {
            strcmp(Py_TYPE(obj)->tp_name, "memmap") != 0;
 }
 
+/* HostDtypeError is set first because it is what the retry answers; it does not get out.
+ */
 PyObject *asn_foreign_call(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames) {
     PyErr_SetString(asn_py.host_dtype, "arrays of NumPy's subclasses stay on the host");

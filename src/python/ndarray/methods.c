@@ -6,6 +6,7 @@
  */
 #include "python/ndarray/methods.h"
 
+/* ndarray[shape, dtype] in annotations: NumPy's generic alias of one or two arguments. */
 static PyObject *class_getitem(PyObject *cls, PyObject *item) {
     Py_ssize_t n = PyTuple_Check(item) ? PyTuple_GET_SIZE(item) : 1;
     if (n < 1 || n > 2) {
@@ -16,6 +17,7 @@ static PyObject *class_getitem(PyObject *cls, PyObject *item) {
     return Py_GenericAlias(cls, item);
 }
 
+/* The static method of the name: always a copy, even where memory could be shared. */
 static PyObject *from_numpy(PyObject *unused, PyObject *array) {
     (void)unused;
     if (PyArray_Check(array)) return asn_from_numpy(array, true, false);
@@ -24,6 +26,8 @@ static PyObject *from_numpy(PyObject *unused, PyObject *array) {
     return NULL;
 }
 
+/* METH_FASTCALL hands the arguments over as a C array; the text before "--" is what
+ * inspect reads. */
 #define ASN_ROW(name, text)                                                              \
     {#name, (PyCFunction)(void (*)(void))asn_method_##name,                              \
      METH_FASTCALL | METH_KEYWORDS, #name "($self, " text ")\n--\n\n"},

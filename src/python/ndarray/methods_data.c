@@ -1,13 +1,20 @@
-/* L3 python: methods that move elements: astype, copy, fill, take, put, repeat, sort,
- * clip, round, dot, ...
+/* L3 python: methods that move elements: astype, copy, fill, take, put, repeat,
+ * searchsorted, clip, round, dot, ...
  *
  * The asn_..._run functions are shared with the functions of the same names; `self` is an
  * ndarray, an argument that is NULL was not given. out= and mode= follow NumPy's rules,
  * which differ from method to method.
- */
+ *
+ * What is frequent is C down to the core; what is rare (put, compress, most of choose,
+ * rounding to decimals) is Python, in asnumpy._support, reached by asn_support_call: it
+ * is slower by a few calls, and half as long. Both are to give what NumPy gives, errors
+ * included. */
 #include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
+/* (Contract in methods.h.) Two kinds of failure: the call failed, and *r was never made;
+ * or it succeeded and a floating-point exception is an error, then *r is a whole array.
+ */
 PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
     if (status == ASN_OK) {
         if (asn_fp_check() == 0) return (PyObject *)r;
@@ -32,6 +39,7 @@ static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
     return subok ? asn_subclass_keep(r, self) : r;
 }
 
+/* (Contract in convert.h.) bool is no loss: it is "not zero" of both parts. */
 int asn_complex_check(asn_dtype from, asn_dtype to) {
     if (!asn_is_complex(from) || asn_is_complex(to) || to == ASN_BOOL) return 0;
     return PyErr_WarnEx(asn_py.complex_warning,
@@ -43,6 +51,7 @@ PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *
     if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
     Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *type, *value, *trace, *r = NULL;
+    /* The exception is put aside: the two allocations must not run with it set. */
     PyErr_Fetch(&type, &value, &trace);
     PyObject *callable = PyUnicode_FromString(name);
     PyObject **all = PyMem_New(PyObject *, (size_t)n + 1);
@@ -58,14 +67,19 @@ PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *
     return r;
 }
 
+/* NumPy's astype. self itself comes back only with copy=False where dtype, order and
+ * class already are what was asked for. */
 ASN_METHOD(astype) {
     ASN_ARGS("astype", "dtype, order='K', casting='unsafe', subok=True, copy=True");
     asn_dtype dtype, from = asn_dtype_of(self);
     char order = 'K';
     asn_casting casting = ASN_CASTING_UNSAFE;
     bool subok = true, copy = true;
+    /* A dtype that the device lacks: the result is NumPy's, on the host. */
     if (asn_dtype_from_py(v[0], &dtype) < 0)
         return asn_method_on_host("astype", self, args, nargs, kwnames);
+    /* casting="same_value" compares the elements after the cast: rarely used, in Python.
+     */
     if (v[2] && PyUnicode_Check(v[2]) &&
         PyUnicode_CompareWithASCIIString(v[2], "same_value") == 0) {
         PyObject *all[4] = {self, v[0], v[1] ? v[1] : Py_None, v[3] ? v[3] : Py_None};
@@ -74,7 +88,7 @@ ASN_METHOD(astype) {
     if (asn_order_from_py(v[1], &order) < 0 || asn_casting_from_py(v[2], &casting) < 0 ||
         asn_bool_from_py(v[3], &subok) < 0 || asn_bool_from_py(v[4], &copy) < 0)
         return NULL;
-    if (dtype == ASN_DTYPE_NONE) dtype = ASN_F64;
+    if (dtype == ASN_DTYPE_NONE) dtype = ASN_F64; /* NumPy: dtype None is float64 */
     int flags = asn_of(self)->layout.flags;
     bool order_ok = order == 'K' || order == 'A' ||
                     flags & (order == 'C' ? ASN_C_CONTIGUOUS : ASN_F_CONTIGUOUS);
@@ -109,6 +123,8 @@ ASN_METHOD(__deepcopy__) {
     return copy_keeping_type(self, asn_dtype_of(self), 'K', true);
 }
 
+/* fill(value): one element, cast into self's dtype with the bounds checks of an
+ * assignment. What is no number is read as an array, which must be 0-d. */
 ASN_METHOD(fill) {
     ASN_ARGS("fill", "value");
     if (PyArray_IsScalar(v[0], Generic) || PyNumber_Check(v[0])) {
@@ -129,8 +145,9 @@ ASN_METHOD(fill) {
 
 /* ---- take, put, repeat, choose, compress, nonzero, searchsorted */
 
-/* An array of integers as it is; what is no array is read as one. An array of floats is
- * refused: NumPy's rule. */
+/* An array of integers as it is (bools as int64); what is no array is read as int64. An
+ * array of floats is refused: NumPy's rule, that indices cast "safely" to int64. uint64
+ * passes, as in NumPy. New reference. */
 static PyObject *index_array(PyObject *obj) {
     if (!asn_is_ndarray(obj) && !PyArray_Check(obj))
         return asn_asarray_dtype(obj, ASN_I64);
@@ -151,7 +168,9 @@ static PyObject *index_array(PyObject *obj) {
 }
 
 /* result copied into out, which is returned; takes result. NumPy's rule for out= of take
- * and compress is that out, as a buffer to write, casts safely to the result's dtype. */
+ * and compress is that out, as a buffer to write, casts safely to the result's dtype; the
+ * shapes are to be equal, nothing broadcasts. Without out a 0-d result becomes a scalar.
+ */
 static PyObject *into_out(PyObject *result, PyObject *out) {
     if (!result || !out || out == Py_None)
         return result ? asn_ndarray_return(result) : NULL;
@@ -172,6 +191,8 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
         } else {
             asn_operand source = {asn_of(result), {0}, 0};
             asn_status status = asn_assign(target, &source, ASN_CASTING_UNSAFE, NULL);
+            /* `owner` is the wrapper of a NumPy array: its memory must be written before
+             * the caller looks at it. */
             if (status == ASN_OK && owner) status = asn_array_sync(target);
             r = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
         }
@@ -181,6 +202,8 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
     return r;
 }
 
+/* NumPy's take: axis None takes from the flattened array, as does a 0-d array, which may
+ * be given the axis 0 or -1. */
 PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObject *out,
                        PyObject *mode_object) {
     int which = 0, mode = 0;
@@ -214,6 +237,7 @@ ASN_METHOD(take) {
     return asn_take_run(self, v[0], v[1], v[2], v[3]);
 }
 
+/* NumPy's repeat; the counts are flattened, and broadcast if there is one alone. */
 PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
     int which = 0;
     PyObject *a = NULL, *counts = index_array(repeats), *result = NULL;
@@ -253,6 +277,8 @@ ASN_METHOD(repeat) {
     return asn_repeat_run(self, v[0], v[1]);
 }
 
+/* (Contract in methods.h.) How many there are is known only once self is: it
+ * synchronises. */
 PyObject *asn_nonzero_run(PyObject *self) {
     int n = asn_of(self)->layout.ndim;
     if (n == 0) {
@@ -266,6 +292,7 @@ PyObject *asn_nonzero_run(PyObject *self) {
     asn_array out[ASN_MAX_DIMS];
     ASN_PY_TRY(asn_nonzero(out, asn_of(self)));
     PyObject *tuple = PyTuple_New(n);
+    /* After a failure the arrays that no object has taken are still to be ended. */
     for (int i = 0; i < n; i++) {
         PyObject *axis = tuple ? asn_ndarray_wrap(&out[i]) : NULL;
         if (tuple && !axis)
@@ -289,13 +316,16 @@ static int any_negative(PyObject *order) {
     PyObject *least = PyObject_CallMethod(order, "min", NULL);
     PyObject *number = least ? PyNumber_Index(least) : NULL;
     int overflow = 0;
+    /* A number beyond int64 is positive here: only uint64 has them. */
     long long value = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
     Py_XDECREF(least);
     Py_XDECREF(number);
     return number ? overflow == 0 && value < 0 : -1;
 }
 
-/* self[sorter], for a sorter of integers that count from the front alone. */
+/* self[sorter], for a sorter of integers that count from the front alone: negative ones
+ * are out of range. The errors are those of NumPy's searchsorted, whatever take raised.
+ */
 static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
     PyObject *order = asn_asarray(sorter), *r = NULL;
     if (!order) {
@@ -324,11 +354,14 @@ static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
     return r;
 }
 
-/* The sorter is applied first, so that a large array is searched as it then lies. */
+/* The sorter is applied first, so that a large array is searched as it then lies; NumPy
+ * looks through it at each step, which finds the same positions. */
 PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject *side,
                                PyObject *sorter) {
     bool right = false;
     if (side) {
+        /* Any object but a str is an unknown side, with the text of the error that NumPy
+         * gives. */
         const char *text = PyUnicode_Check(side) ? PyUnicode_AsUTF8(side) : "";
         if (!text) return NULL;
         right = strcmp(text, "right") == 0;
@@ -359,6 +392,8 @@ ASN_METHOD(searchsorted) {
 
 /* ---- arithmetic methods */
 
+/* A ufunc by its NumPy name: name(args..., out=out, **kwargs). Borrows all of them; out
+ * NULL or None: none. */
 static PyObject *ufunc_call(const char *name, PyObject **args, Py_ssize_t n,
                             PyObject *out, PyObject *kwargs) {
     PyObject *u = PyDict_GetItemString(asn_py.ufuncs, name);
@@ -375,7 +410,8 @@ static PyObject *ufunc_call(const char *name, PyObject **args, Py_ssize_t n,
     return r;
 }
 
-/* A Python int at or beyond the end of an integer dtype's range bounds nothing. */
+/* A Python int at or beyond the end of an integer dtype's range bounds nothing, and would
+ * not fit the dtype; `low`: as a lower bound. */
 static bool beyond_range(PyObject *limit, asn_dtype dtype, bool low) {
     if (!PyLong_CheckExact(limit) || !asn_is_integer(dtype)) return false;
     int bits = 8 * asn_itemsize(dtype), overflow = 0;
@@ -390,6 +426,8 @@ static bool beyond_range(PyObject *limit, asn_dtype dtype, bool low) {
     return bits < 64 && v >= (1LL << bits) - 1;
 }
 
+/* NumPy's clip is minimum and maximum where only one bound is given, a copy (positive)
+ * where none is: so the dtype and the warnings are those of these ufuncs. */
 PyObject *asn_clip_run(PyObject *self, PyObject *low, PyObject *high, PyObject *out,
                        PyObject *kwargs) {
     PyObject *args[3] = {self, low, high};
@@ -417,6 +455,7 @@ static PyObject *round_array(PyObject *self, PyObject *decimals_object, PyObject
     asn_dtype dtype = asn_dtype_of(self);
     if (asn_int64_from_py(decimals_object, &decimals) < 0) return NULL;
     PyObject *args[2] = {self, NULL};
+    /* Integers have no decimals to lose: NumPy copies. */
     if (asn_is_integer(dtype) && decimals >= 0) {
         if (!out || out == Py_None) return copy_keeping_type(self, dtype, 'K', true);
         return ufunc_call("positive", args, 1, out, NULL);
@@ -431,6 +470,7 @@ static PyObject *round_array(PyObject *self, PyObject *decimals_object, PyObject
     return r;
 }
 
+/* A 0-d result is a scalar, as from a ufunc, unless it is out. */
 PyObject *asn_round_run(PyObject *self, PyObject *decimals, PyObject *out) {
     PyObject *r = round_array(self, decimals, out);
     return !r || !asn_is_ndarray(r) || r == out ? r : asn_subclass_element(r);
@@ -441,6 +481,7 @@ ASN_METHOD(round) {
     return asn_round_run(self, v[0], v[1]);
 }
 
+/* conj() of real numbers is the array itself, not a copy: NumPy's. */
 ASN_METHOD(conjugate) {
     ASN_ARGS("conjugate", "out=None");
     if (v[0] && v[0] != Py_None) {
@@ -455,6 +496,8 @@ ASN_METHOD(conj) {
     return asn_method_conjugate(self, args, nargs, kwnames);
 }
 
+/* NumPy's dot: out must be what a new result would be, dtype and order; the core checks
+ * the shape. The class of a new result is that of the operand of highest priority. */
 PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
     asn_array *target = NULL;
     PyObject *owner = NULL;
@@ -495,6 +538,8 @@ ASN_METHOD(dot) {
 /* ---- in Python: rarely used, clearer there */
 
 PyObject *asn_support_call(const char *name, PyObject *const *args, size_t nargs) {
+    /* The package is looked up once; the pointer is published with release and acquire,
+     * as several threads may import it at a time. */
     PyObject *package = __atomic_load_n(&asn_py.package, __ATOMIC_ACQUIRE), *none = NULL;
     if (ASN_UNLIKELY(!package)) {
         if (!(package = PyImport_ImportModule("asnumpy._support"))) return NULL;
@@ -508,6 +553,7 @@ PyObject *asn_support_call(const char *name, PyObject *const *args, size_t nargs
     return r;
 }
 
+/* support.name(self, v...), absent arguments from `defaults`. */
 static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int n,
                             PyObject *const *defaults) {
     PyObject *all[ASN_MAX_ARGS] = {self};
@@ -524,7 +570,8 @@ ASN_METHOD(put) {
     return by_support("put", self, v, 3, defaults);
 }
 
-/* Choices that are all arrays, as they are; NULL (without an error): not that simple. */
+/* Choices that are all arrays of exactly ndarray, as they are; NULL (without an error):
+ * not that simple, or the direct way declines it. */
 static PyObject *choose_among(PyObject *self, PyObject *choices) {
     const asn_array *from[ASN_DIRECT_CHOICES];
     Py_ssize_t n = PySequence_Fast_GET_SIZE(choices);
@@ -539,6 +586,7 @@ static PyObject *choose_among(PyObject *self, PyObject *choices) {
                : NULL;
 }
 
+/* choose_among of a list or tuple, which another thread may change meanwhile. */
 static PyObject *choose_plain(PyObject *self, PyObject *choices) {
     if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
     PyObject *items = asn_steady_items(choices);
@@ -547,6 +595,8 @@ static PyObject *choose_plain(PyObject *self, PyObject *choices) {
     return r;
 }
 
+/* NumPy's choose. Small calls, without out and mode, are computed at once (direct.h); all
+ * others are composed of other operations in Python. */
 ASN_METHOD(choose) {
     ASN_ARGS("choose", "*choices, out=None, mode='raise'");
     PyObject *defaults[3] = {NULL, Py_None, Py_None}, *tuple = v[0];

@@ -1,11 +1,16 @@
 /* L3 python: methods that order elements: sort, argsort, partition, argpartition.
  *
  * Every sort is stable, so kind= and stable= are checked as NumPy checks them and change
- * nothing.
- */
+ * nothing. A partition keeps to NumPy's contract (the element at each kth is where a sort
+ * would have it), not to its order within the parts, which NumPy leaves open.
+ *
+ * NumPy reads the axis of the four methods by different converters (bools are axes for
+ * some, errors for others): `arg` tells the argsort kind, which is the strict one. */
 #include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
+/* kind=, order= and stable= of a sort: 0, or -1 with NumPy's error. order= names fields,
+ * of which no array here has any. */
 static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
     bool unused;
     if (order && order != Py_None) {
@@ -24,6 +29,8 @@ static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
     }
     if (!kind || kind == Py_None) return 0;
     const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
+    /* NumPy looks at the first letter alone, in either case: quick, heap, merge, stable.
+     */
     char first = text ? (char)(*text | 0x20) : 0;
     if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
         if (!PyErr_Occurred())
@@ -38,9 +45,10 @@ static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
 /* Positions along the axis that a partition is for; none: a whole sort. */
 typedef struct {
     int count;
-    int64_t at[ASN_MAX_DIMS];
+    int64_t at[ASN_MAX_DIMS]; /* kth, each within the axis */
 } positions;
 
+/* *result: self's elements in order along an axis, or with `arg` their positions. */
 static asn_status order_axis(asn_array *result, const asn_array *a, int axis, bool arg,
                              const positions *kth) {
     if (kth->count)
@@ -49,6 +57,9 @@ static asn_status order_axis(asn_array *result, const asn_array *a, int axis, bo
     return (arg ? asn_argsort : asn_sort)(result, a, axis);
 }
 
+/* A new array in order (or the positions). axis NULL: the last; None: of the flattened
+ * array; an array of no dimensions has the axis only for argsort, where NumPy treats it
+ * as one element. */
 static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positions *kth) {
     PyObject *a = Py_NewRef(self), *result = NULL;
     int which = asn_of(self)->layout.ndim - 1;
@@ -87,6 +98,7 @@ done:
     return asn_subclass_keep(result, self);
 }
 
+/* A sort or argsort as the function of that name makes it: always a new array. */
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
                          PyObject *stable, bool arg) {
     if (check_sort_kind(kind, order, stable) < 0) return NULL;
@@ -122,6 +134,7 @@ ASN_METHOD(argsort) {
     return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
 }
 
+/* NumPy refuses bools as positions, which are integers to Python. -1: it did. */
 static int refuse_bools(PyObject *list) {
     bool many = PyList_Check(list) || PyTuple_Check(list), any = false;
     PyObject *items = many ? asn_steady_items(list) : Py_NewRef(list);
@@ -137,7 +150,8 @@ static int refuse_bools(PyObject *list) {
     return any ? -1 : 0;
 }
 
-/* `list`, whole numbers that must each be an index of `length` elements. */
+/* `list`, whole numbers that must each be an index of `length` elements (negative ones
+ * count from the end); length below 0: not checked. At most ASN_MAX_DIMS of them. */
 static int read_positions(PyObject *list, int64_t length, positions *out) {
     int64_t *values = out->at;
     if (refuse_bools(list) < 0) return -1;
@@ -146,7 +160,8 @@ static int read_positions(PyObject *list, int64_t length, positions *out) {
     return 0;
 }
 
-/* More positions than the device takes: a full sort has all of them in place. */
+/* More positions than the device takes: each is checked, in portions, then none is kept,
+ * because a full sort has all of them in place. */
 static int read_many(PyObject *list, int64_t length, positions *out) {
     Py_ssize_t n = PyList_GET_SIZE(list);
     int rc = 0;
@@ -159,7 +174,9 @@ static int read_many(PyObject *list, int64_t length, positions *out) {
     return rc;
 }
 
-/* `arg`: positions of what has no dimensions are those of one element. */
+/* kth of a partition of self along `axis`, checked against its extent. `arg`: positions
+ * of what has no dimensions are those of one element. kth may be an array of either
+ * library, which is read on the host. */
 static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, bool arg,
                     positions *out) {
     int64_t length = asn_of(self)->layout.size;
@@ -185,6 +202,7 @@ static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, bool arg,
     return rc;
 }
 
+/* kind= of a partition: NumPy has "introselect" alone. */
 static int check_select_kind(PyObject *kind) {
     if (!kind || (PyUnicode_Check(kind) &&
                   PyUnicode_CompareWithASCIIString(kind, "introselect") == 0))
@@ -198,6 +216,7 @@ static int check_select_kind(PyObject *kind) {
     return -1;
 }
 
+/* (kth, axis, kind, order) in NumPy's order of checks. */
 static int read_partition(PyObject *self, PyObject *const *v, bool arg, positions *at) {
     return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], arg, at) < 0 ||
                    check_sort_kind(NULL, v[3], NULL) < 0
@@ -212,6 +231,8 @@ PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
     return read_partition(self, v, arg, &at) < 0 ? NULL : ordered(self, axis, arg, &at);
 }
 
+/* (Contract in methods.h.) The elements at the positions alone, in the place of the axis:
+ * for quantiles, which need no more of a sort. */
 PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth) {
     positions at;
     int axis = asn_of(self)->layout.ndim - 1;

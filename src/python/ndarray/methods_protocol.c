@@ -1,10 +1,17 @@
-/* L3 python: methods by which other code meets arrays: conversion to Python and NumPy,
- * protocols, pickling, files. */
+/* L3 python: methods by which other code gets at arrays: conversion to Python and NumPy,
+ * protocols, pickling, files.
+ *
+ * All of them read elements on the host, so each is a synchronisation: what is recorded
+ * is run, and its floating-point exceptions are reported before a value leaves. Where
+ * NumPy already has the format (printing, tofile, pickle) its own code is called, on a
+ * view of the memory or a copy; only item, tolist and tobytes, which programs call in
+ * loops, are written here. */
 #include "python/ndarray/methods.h"
 
 /* ---- elements as Python objects */
 
-/* item(), item(i), item(i, j): the element's offset. */
+/* item(), item(i), item(i, j): the element's offset in bytes from the first; NumPy's
+ * errors. One index of an array of several dimensions is its flat number, row-major. */
 static int item_offset(PyObject *self, PyObject *const *where, Py_ssize_t n,
                        int64_t *offset) {
     const asn_layout *l = &asn_of(self)->layout;
@@ -50,6 +57,7 @@ static int item_offset(PyObject *self, PyObject *const *where, Py_ssize_t n,
     return 0;
 }
 
+/* ndarray.item: a Python number. A tuple stands for its items. */
 ASN_METHOD(item) {
     if (kwnames && PyTuple_GET_SIZE(kwnames)) {
         PyErr_SetString(PyExc_TypeError, "item() takes no keyword arguments");
@@ -57,6 +65,7 @@ ASN_METHOD(item) {
     }
     bool tuple = nargs == 1 && PyTuple_Check(args[0]);
     int64_t offset;
+    /* The argument's own items are used in place: a tuple cannot change. */
     if (item_offset(self, tuple ? PySequence_Fast_ITEMS(args[0]) : args,
                     tuple ? PyTuple_GET_SIZE(args[0]) : nargs, &offset) < 0)
         return NULL;
@@ -81,6 +90,8 @@ static PyObject *number_list(const char *data, int64_t n, int64_t step, asn_dtyp
     return list;
 }
 
+/* The nested list of the dimensions from d on, whose first element is at data; strides in
+ * bytes, so any layout will do. */
 static PyObject *list_level(const asn_layout *l, const char *data, int d) {
     if (d == l->ndim - 1 && (l->flags & ASN_ALIGNED)) {
         PyObject *list =
@@ -103,6 +114,7 @@ static PyObject *list_level(const asn_layout *l, const char *data, int d) {
     return list;
 }
 
+/* ndarray.tolist: of no dimensions, a number. */
 ASN_METHOD(tolist) {
     ASN_ARGS("tolist", "");
     const asn_layout *l = &asn_of(self)->layout;
@@ -114,6 +126,7 @@ ASN_METHOD(tolist) {
             Py_XDECREF(host);
             return r;
         }
+        /* A small array whose value is there needs neither lock nor wait (direct.h). */
         data = asn_direct_element(asn_of(self), 0);
         if (!data) ASN_PY_TRY(asn_array_host(asn_of(self), &data));
         if (asn_fp_check() < 0) return NULL;
@@ -121,7 +134,8 @@ ASN_METHOD(tolist) {
     return list_level(l, data, 0);
 }
 
-/* A method of the NumPy array over the same elements. */
+/* A method of the NumPy array over the same elements. Takes args (NULL: an error is set);
+ * borrows kwargs. */
 static PyObject *host_method(PyObject *self, const char *name, PyObject *args,
                              PyObject *kwargs) {
     PyObject *host = asn_host_view(self);
@@ -133,6 +147,8 @@ static PyObject *host_method(PyObject *self, const char *name, PyObject *args,
     return r;
 }
 
+/* Row-major memory is its own serialisation; for other layouts and orders NumPy's method.
+ */
 ASN_METHOD(tobytes) {
     ASN_ARGS("tobytes", "order='C'");
     const asn_layout *l = &asn_of(self)->layout;
@@ -160,6 +176,7 @@ ASN_METHOD(to_numpy) {
     return asn_host_copy(self);
 }
 
+/* The array API's to_device: there is one device in use, so it is the same array. */
 ASN_METHOD(to_device) {
     ASN_ARGS("to_device", "device, /, *, stream=None");
     if (v[1] && v[1] != Py_None) {
@@ -172,6 +189,8 @@ ASN_METHOD(to_device) {
 
 /* ---- printing: NumPy formats the elements, read on the host */
 
+/* repr and str: NumPy's of a copy, so print options hold; a subclass shows its own name.
+ */
 PyObject *asn_ndarray_repr(PyObject *self) {
     PyObject *arg[1] = {self};
     if (!asn_is_ndarray_exact(self)) return asn_support_call("subclass_repr_of", arg, 1);
@@ -186,6 +205,7 @@ PyObject *asn_ndarray_str(PyObject *self) {
     return r;
 }
 
+/* NumPy formats the element of a 0-d array, and allows no format of others. */
 ASN_METHOD(__format__) {
     ASN_ARGS("__format__", "spec, /");
     if (asn_of(self)->layout.ndim == 0) {
@@ -205,6 +225,8 @@ ASN_METHOD(__format__) {
 
 /* ---- protocols */
 
+/* np.asarray(a) and the like: a NumPy array over the same memory where the host reaches
+ * it, unless copy=True or another dtype is asked for. */
 ASN_METHOD(__array__) {
     ASN_ARGS("__array__", "dtype=None, /, *, copy=None");
     if (asn_host_check_dropped(self) < 0) return NULL;
@@ -239,10 +261,9 @@ ASN_METHOD(__array__) {
     return r;
 }
 
-/* NumPy's ufunc called on our arrays: ours of the same name does the work. */
 /* Our ufunc for NumPy's (borrows); NULL when there is none, with an error when it is no
- * ufunc. Found by name once: NumPy makes a new string of the name each time it is asked.
- */
+ * ufunc. NumPy's ufunc called on our arrays: ours of the same name does the work. Found
+ * by name once: NumPy makes a new string of the name each time it is asked. */
 static PyObject *own_ufunc(PyObject *theirs) {
     if (asn_is_ufunc(theirs)) return theirs;
     PyObject *own = PyDict_GetItemWithError(asn_py.known_ufuncs, theirs);
@@ -259,7 +280,8 @@ static PyObject *own_ufunc(PyObject *theirs) {
     return own && PyDict_SetItem(asn_py.known_ufuncs, theirs, own) < 0 ? NULL : own;
 }
 
-/* A ufunc that is none of ours (scipy.special's, np.frompyfunc's): NumPy runs it. */
+/* A ufunc that is none of ours (scipy.special's, np.frompyfunc's): NumPy runs it, on the
+ * host. args: NumPy's ufunc, the method's name, then its operands. */
 static PyObject *ufunc_on_host(PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames) {
     PyObject *positional = PyTuple_New(nargs), *named = PyDict_New(), *r = NULL;
@@ -275,6 +297,8 @@ static PyObject *ufunc_on_host(PyObject *const *args, Py_ssize_t nargs,
     return r;
 }
 
+/* NumPy's protocol (NEP 13): np.add(a, ...) with an array of ours arrives here with the
+ * ufunc, the method's name and the inputs. out= and the rest stay keywords. */
 ASN_METHOD(__array_ufunc__) {
     (void)self;
     if (nargs < 2) {
@@ -292,6 +316,7 @@ ASN_METHOD(__array_ufunc__) {
     }
     if (PyUnicode_CompareWithASCIIString(args[1], "__call__") == 0)
         return asn_ufunc_vectorcall(own, args + 2, (size_t)(nargs - 2), kwnames);
+    /* reduce, accumulate, outer, at, reduceat: methods of our ufunc, by their names. */
     PyObject *method = PyObject_GetAttr(own, args[1]);
     PyObject *r =
         method ? PyObject_Vectorcall(method, args + 2, (size_t)(nargs - 2), kwnames)
@@ -300,12 +325,15 @@ ASN_METHOD(__array_ufunc__) {
     return r;
 }
 
+/* NumPy's protocol for its functions (NEP 18); the work is Python's (asnumpy._support).
+ */
 ASN_METHOD(__array_function__) {
     (void)self;
     ASN_ARGS("__array_function__", "func, types, args, kwargs");
     return asn_support_call("array_function", v, 4);
 }
 
+/* NumPy calls it on a ufunc's result: `array` as an instance of self's class. */
 ASN_METHOD(__array_wrap__) {
     ASN_ARGS("__array_wrap__", "array, context=None, return_scalar=True, /");
     PyObject *array = asn_asarray(v[0]);
@@ -325,11 +353,13 @@ ASN_METHOD(__array_wrap__) {
     return plain ? asn_subclass_view(plain, self) : NULL;
 }
 
+/* What subclasses override, and call through super(): nothing to be done here. */
 ASN_METHOD(__array_finalize__) {
     (void)self, (void)args, (void)nargs, (void)kwnames;
     Py_RETURN_NONE;
 }
 
+/* The array API standard: the package, if it is of a version that is asked for. */
 ASN_METHOD(__array_namespace__) {
     (void)self;
     ASN_ARGS("__array_namespace__", "*, api_version=None");
@@ -365,6 +395,7 @@ ASN_METHOD(__dlpack_device__) {
     return asn_ndarray_dlpack_device(self, NULL);
 }
 
+/* complex(a): of one element without dimensions, with any dtype that casts to it. */
 ASN_METHOD(__complex__) {
     ASN_ARGS("__complex__", "");
     if (asn_of(self)->layout.ndim != 0) {
@@ -378,6 +409,7 @@ ASN_METHOD(__complex__) {
     return asn_scalar_to_python(&wide);
 }
 
+/* With the elements only where the array owns them, NumPy's rule. */
 ASN_METHOD(__sizeof__) {
     ASN_ARGS("__sizeof__", "");
     /* with its extents and strides, as NumPy counts them */
@@ -386,9 +418,13 @@ ASN_METHOD(__sizeof__) {
     return PyLong_FromLongLong(size);
 }
 
-/* ---- pickling: (reconstruct, (type, host array)) */
+/* ---- pickling: (reconstruct, (type, host array))
+ *
+ * The elements travel as a NumPy array, so a pickle can be read where another device is
+ * in use. All of it is in Python. */
 
-/* From protocol 5 on the elements may stay out of the stream. */
+/* From protocol 5 on the elements may stay out of the stream (PEP 574), as a buffer: not
+ * those of subclasses, nor bfloat16, which no buffer describes. */
 ASN_METHOD(__reduce_ex__) {
     ASN_ARGS("__reduce_ex__", "protocol, /");
     int64_t protocol;
@@ -422,6 +458,7 @@ ASN_METHOD(dump) {
     return asn_support_call("dump", pair, 2);
 }
 
+/* NumPy's setflags. align is accepted and changes nothing; uic only as false. */
 ASN_METHOD(setflags) {
     ASN_ARGS("setflags", "write=None, align=None, uic=None");
     if (v[2] && v[2] != Py_None && PyObject_IsTrue(v[2])) {

@@ -2,14 +2,17 @@
  * cumprod, argmax, argmin, trace.
  *
  * Each reads NumPy's parameters and calls what the function of its name calls
- * (ufunc/reduce.h). A receiver with one reference is a temporary: the interpreter's stack
- * alone holds it.
- */
+ * (ufunc/reduce.h); only trace is put together here. A receiver with one reference is a
+ * temporary: the interpreter's stack alone holds it, so that its memory may be used again
+ * (the last field of asn_reduce_args). initial= is 0 and 1 in the signatures as NumPy
+ * shows them; absent is NULL. */
 #include "python/ndarray/methods.h"
 
 #include "numpy/sums.h"
 #include "python/ufunc/reduce_state.h"
 
+/* axis, dtype, out, keepdims, initial, where: all of them. ASN_HOSTED: dtype= may be one
+ * that the device lacks (object, long double), which NumPy then sums. */
 #define REDUCER(name, OP, text)                                                          \
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, text);                                                           \
@@ -21,6 +24,7 @@ REDUCER(sum, ASN_OP_ADD,
 REDUCER(prod, ASN_OP_MULTIPLY,
         "axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True")
 
+/* max and min have no dtype=, so nothing of theirs goes to the host. */
 #define EXTREME(name, OP)                                                                \
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name,                                                                  \
@@ -31,6 +35,7 @@ REDUCER(prod, ASN_OP_MULTIPLY,
 EXTREME(max, ASN_OP_MAXIMUM)
 EXTREME(min, ASN_OP_MINIMUM)
 
+/* all and any have no initial= either. */
 #define TRUTH(name, OP)                                                                  \
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, "axis=None, out=None, keepdims=False, *, where=True");           \
@@ -46,6 +51,7 @@ ASN_METHOD(mean) {
     ASN_HOSTED("mean", asn_mean_run(self, &a));
 }
 
+/* var and std differ by the root. mean=None is the same as none given. */
 #define SPREAD(name, root)                                                               \
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, "axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, "   \
@@ -68,6 +74,7 @@ ASN_METHOD(cumprod) {
                asn_accumulate_run(ASN_OP_MULTIPLY, self, v[0], v[1], v[2], true));
 }
 
+/* The position of the first extreme; NaN counts as one (NumPy). */
 ASN_METHOD(argmax) {
     ASN_ARGS("argmax", "axis=None, out=None, *, keepdims=False");
     return asn_argreduce_run(self, v[0], v[1], v[2], true);
@@ -78,14 +85,17 @@ ASN_METHOD(argmin) {
     return asn_argreduce_run(self, v[0], v[1], v[2], false);
 }
 
-/* (offset, axis1, axis2, dtype, out). The diagonal's sum as add.reduce would report it.
- */
+/* (offset, axis1, axis2, dtype, out), NULL where absent. The diagonal's sum as add.reduce
+ * would report it: its floating-point exceptions carry that name. A number of a small
+ * array comes at once, without an array, where results of no dimensions are scalars. */
 static PyObject *trace_run(PyObject *self, PyObject *const *v) {
     asn_np_diagonals of = {0, 0, 1};
     asn_dtype dtype;
     asn_scalar number;
     asn_array made, *target = NULL;
     PyObject *owner = NULL, *out = asn_out_object(v[4]);
+    /* In NumPy's order, so that of several wrong arguments the same one is complained of.
+     */
     if (asn_int64_from_py(v[0], &of.offset) < 0 ||
         asn_int64_from_py(v[1], &of.axis1) < 0 ||
         asn_int64_from_py(v[2], &of.axis2) < 0 || asn_dtype_from_py(v[3], &dtype) < 0)
@@ -95,6 +105,7 @@ static PyObject *trace_run(PyObject *self, PyObject *const *v) {
     if (out && asn_out_from_py(out, &target, &owner) < 0) return NULL;
     if (target) {
         asn_status status = asn_np_trace(NULL, NULL, asn_of(self), &of, dtype, target);
+        /* out is a NumPy array: written before the caller looks. */
         if (!status && owner) status = asn_array_sync(target);
         Py_XDECREF(owner);
         if (status) return asn_raise(status);

@@ -1,15 +1,23 @@
 /* L3 python: methods about shape: reshape, ravel, transpose, squeeze, diagonal, view, ...
  *
- * All are views of the core where strides allow; reshape and ravel copy when they do not,
- * as NumPy's do.
- */
+ * All are views of the core where strides allow (array/views.h); reshape and ravel copy
+ * when they do not, as NumPy's do. A view is made in two steps: a function of the core
+ * fills a layout, which fails or not without an object, and asn_ndarray_view puts it over
+ * self's buffer. No method here waits for a value: a copy is recorded as any other
+ * operation.
+ *
+ * What must be as NumPy has it is not only the elements: which results share memory, what
+ * `base` they show, which of them own their data, and the class of the result. */
 #include "numpy/sums.h"
 #include "python/ndarray/methods.h"
 
+/* An object of self's type over `view`, which is taken; with a failed status the error.
+ */
 static PyObject *view_of(PyObject *self, asn_status status, asn_layout *view) {
     return status == ASN_OK ? asn_ndarray_view(self, view, true) : asn_raise(status);
 }
 
+/* A copy as an instance of self's class; order as in asn_copy ('K': as self lies). */
 static PyObject *copy_as(PyObject *self, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -19,7 +27,8 @@ static PyObject *copy_as(PyObject *self, char order) {
     return asn_raise(status);
 }
 
-/* A fresh copy reshaped: it has no base of its own to show. Takes copy. */
+/* A fresh copy reshaped, the sizes known to agree. The result's base is the copy, as in
+ * NumPy, which nobody else holds. Takes copy; NULL: it failed before. */
 static PyObject *reshape_fresh(PyObject *copy, int ndim, const int64_t *shape,
                                char order) {
     bool possible = false;
@@ -38,7 +47,9 @@ static PyObject *reshape_fresh(PyObject *copy, int ndim, const int64_t *shape,
     return r;
 }
 
-/* copy: 1 always, 0 never, -1 if needed. */
+/* NumPy's reshape. shape may have one -1. order 'C', 'F' or 'A' (column-major where self
+ * is so, and not row-major too) says in which order the elements are read and placed.
+ * copy: 1 always, 0 never (ValueError), -1 if needed. */
 static PyObject *reshape(PyObject *self, int ndim, const int64_t *shape, char order,
                          int copy) {
     const asn_layout *l = &asn_of(self)->layout;
@@ -49,17 +60,20 @@ static PyObject *reshape(PyObject *self, int ndim, const int64_t *shape, char or
     asn_layout view;
     ASN_PY_TRY(asn_view_reshape(&view, l, ndim, shape, order, &possible));
     if (possible && copy != 1) return asn_ndarray_view(self, &view, true);
+    /* It was only to check the shape. */
     if (possible) asn_layout_fini(&view);
     if (copy == 0) {
         PyErr_SetString(PyExc_ValueError,
                         "Unable to avoid creating a copy while reshaping.");
         return NULL;
     }
+    /* The copy is whole, so its own order serves; -1 in the shape is replaced before. */
     int64_t resolved[ASN_MAX_DIMS];
     ASN_PY_TRY(asn_shape_resolve(l->size, ndim, shape, resolved));
     return reshape_fresh(copy_as(self, order == 'F' ? 'F' : 'C'), ndim, resolved, order);
 }
 
+/* (Contract in methods.h.) The function's order= and copy= are read by the caller. */
 PyObject *asn_reshape_run(PyObject *self, PyObject *shape_object, char order, int copy) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
@@ -72,7 +86,8 @@ PyObject *asn_reshape_run(PyObject *self, PyObject *shape_object, char order, in
     return reshape(self, ndim, shape, order, copy);
 }
 
-/* *shape of a method: one sequence or int, or several ints. Releases the tuple. */
+/* *shape of a method: one sequence or int, or several ints, which the tuple of arguments
+ * is. A new reference; releases the tuple. */
 static PyObject *one_or_all(PyObject *tuple) {
     PyObject *r = PyTuple_GET_SIZE(tuple) == 1 ? Py_NewRef(PyTuple_GET_ITEM(tuple, 0))
                                                : Py_NewRef(tuple);
@@ -80,6 +95,7 @@ static PyObject *one_or_all(PyObject *tuple) {
     return r;
 }
 
+/* a.reshape(2, 3), a.reshape((2, 3)): order 'K' has no meaning here, and is refused. */
 ASN_METHOD(reshape) {
     ASN_ARGS("reshape", "*shape, order='C', copy=None");
     PyObject *shape = one_or_all(v[0]);
@@ -98,7 +114,9 @@ ASN_METHOD(reshape) {
 }
 
 /* A view of the elements in the order of memory, where they have no gaps; else NULL
- * without an error. */
+ * without an error. It is NumPy's ravel('K'): the axes are sorted by their strides,
+ * largest first, and if each stride then is the product of what follows, the sorted array
+ * is contiguous. */
 static PyObject *flatten_in_place(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     int perm[ASN_MAX_DIMS];
@@ -114,6 +132,8 @@ static PyObject *flatten_in_place(PyObject *self) {
         }
         perm[at] = i;
     }
+    /* From the smallest stride on; negative strides and repeated elements (0) never
+     * match. */
     for (int i = l->ndim - 1; i >= 0 && l->shape[perm[i]] > 1; i--) {
         if (l->strides[perm[i]] != reach) return NULL;
         reach *= l->shape[perm[i]];
@@ -126,6 +146,8 @@ static PyObject *flatten_in_place(PyObject *self) {
     return r;
 }
 
+/* (Contract in ufunc/reduce.h.) Where the result is a copy it shows no base: ravel and
+ * flatten own what they give, unlike reshape, whose copy is a view of a hidden one. */
 PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     const asn_layout *l = &asn_of(self)->layout;
     int64_t shape[1] = {l->size};
@@ -143,7 +165,8 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
         if (r) Py_CLEAR(((asn_ndarray *)r)->base);
         return r;
     }
-    /* 'K': the order of memory. A copy in K order has its axes sorted by stride. */
+    /* 'K': the order of memory. A copy in K order has its axes sorted by stride; without
+     * a copy, 'K' of a row-major array is 'C', and what has no gaps is a view. */
     if (!copy && (l->flags & ASN_C_CONTIGUOUS)) return reshape(self, 1, shape, 'C', -1);
     if (!copy && l->size) {
         PyObject *r = flatten_in_place(self);
@@ -151,10 +174,13 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     }
     PyObject *fresh = copy_as(self, 'K');
     if (!fresh) return NULL;
+    /* The copy has no gaps, so one axis with the stride of an element runs through it in
+     * the order of its memory, whatever its own axes are. */
     asn_layout view;
     int64_t stride = asn_itemsize(asn_dtype_of(self));
     asn_status status = asn_layout_init_strided(
         &view, asn_dtype_of(self), 1, shape, &stride, asn_of(fresh)->layout.offset, true);
+    /* Non-canonical bool stays what it is under any layout. */
     if (status == ASN_OK) asn_layout_inherit_truth(&view, &asn_of(fresh)->layout);
     PyObject *r = view_of(fresh, status, &view);
     Py_DECREF(fresh);
@@ -162,6 +188,8 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     return r;
 }
 
+/* NumPy's ravel is a view where the array is contiguous in that very order ('A': either),
+ * and for 'K' where memory has no gaps; else a copy. */
 PyObject *asn_ravel_run(PyObject *self, char order) {
     int flags = asn_of(self)->layout.flags;
     bool view =
@@ -183,6 +211,8 @@ ASN_METHOD(flatten) {
     return asn_order_from_py(v[0], &order) < 0 ? NULL : asn_flatten(self, order, true);
 }
 
+/* (Contract in methods.h.) Errors in NumPy's order: the number of axes, their range,
+ * repeats. */
 PyObject *asn_transpose_run(PyObject *self, PyObject *axes) {
     int perm[ASN_MAX_DIMS], ndim = asn_of(self)->layout.ndim;
     asn_layout view;
@@ -191,7 +221,7 @@ PyObject *asn_transpose_run(PyObject *self, PyObject *axes) {
                        &view);
     int64_t values[ASN_MAX_DIMS];
     int n;
-    uint64_t seen = 0;
+    uint64_t seen = 0; /* bits of the axes that were named */
     if (asn_shape_from_py(axes, values, &n) < 0) return NULL;
     if (n != ndim) {
         PyErr_SetString(PyExc_ValueError, "axes don't match array");
@@ -208,6 +238,7 @@ PyObject *asn_transpose_run(PyObject *self, PyObject *axes) {
     return view_of(self, asn_view_transpose(&view, &asn_of(self)->layout, perm), &view);
 }
 
+/* a.transpose(), a.transpose(1, 0), a.transpose((1, 0)), a.transpose(None). */
 ASN_METHOD(transpose) {
     ASN_ARGS("transpose", "*axes");
     if (PyTuple_GET_SIZE(v[0]) == 0) {
@@ -225,6 +256,7 @@ ASN_METHOD(swapaxes) {
     return asn_swapaxes_run(self, v[0], v[1]);
 }
 
+/* axis None: every axis of extent 1 goes; one that is named must have the extent 1. */
 PyObject *asn_squeeze_run(PyObject *self, PyObject *axis) {
     const asn_layout *l = &asn_of(self)->layout;
     uint64_t mask = 0;
@@ -250,6 +282,7 @@ ASN_METHOD(squeeze) {
     return asn_squeeze_run(self, v[0]);
 }
 
+/* A view, writeable where self is; a negative offset is below the main diagonal. */
 ASN_METHOD(diagonal) {
     ASN_ARGS("diagonal", "offset=0, axis1=0, axis2=1");
     asn_np_diagonals of = {0, 0, 1};
@@ -260,7 +293,8 @@ ASN_METHOD(diagonal) {
     return view_of(self, asn_np_diagonal(&view, &asn_of(self)->layout, &of), &view);
 }
 
-/* view(type): the same elements as an instance of a subclass. */
+/* view(type): the same elements as an instance of a subclass, finalised from self. The
+ * layout is copied: a view may be reshaped alone. */
 static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     asn_layout layout;
     ASN_PY_TRY(asn_layout_copy(&layout, &asn_of(self)->layout));
@@ -276,7 +310,8 @@ static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     return (PyObject *)view;
 }
 
-/* A view as a dtype that the device lacks: NumPy's, of the same memory. */
+/* A view as a dtype that the device lacks: NumPy's, of the same memory. NULL with the
+ * error where the error is another or the host does not reach the memory. */
 static PyObject *view_on_host(PyObject *self, PyObject *dtype) {
     if (!PyErr_ExceptionMatches(asn_py.host_dtype) || !asn_device_host_access())
         return NULL;
@@ -287,9 +322,12 @@ static PyObject *view_on_host(PyObject *self, PyObject *dtype) {
     return r;
 }
 
+/* a.view(dtype), a.view(type), a.view(dtype, type): another dtype over the same bytes;
+ * the last axis must divide or grow as the size of an element changes (NumPy). */
 ASN_METHOD(view) {
     ASN_ARGS("view", "dtype=None, type=None");
     PyObject *dtype = v[0], *type = v[1];
+    /* The first argument may be the type, which is told apart by what it is alone. */
     if (dtype && PyType_Check(dtype) &&
         PyType_IsSubtype((PyTypeObject *)dtype, asn_py.ndarray)) {
         if (type) {
@@ -305,9 +343,12 @@ ASN_METHOD(view) {
         PyErr_SetString(PyExc_ValueError, "Type must be a sub-type of ndarray type");
         return NULL;
     }
+    /* the class is kept unless asked */
     PyTypeObject *wanted = type && type != Py_None ? (PyTypeObject *)type : Py_TYPE(self);
     asn_dtype to;
     if (asn_dtype_from_py(dtype, &to) < 0) return view_on_host(self, dtype);
+    /* The view of the other class first, so that its __array_finalize__ sees self's
+     * dtype. */
     PyObject *r = view_as_type(self, wanted);
     if (!r || to == ASN_DTYPE_NONE || to == asn_dtype_of(self)) return r;
     asn_layout view;
@@ -324,7 +365,8 @@ ASN_METHOD(view) {
     return r;
 }
 
-/* getfield: the bytes at `offset` of every element, as dtype. */
+/* getfield: the bytes at `offset` of every element, as dtype: a view, whose strides are
+ * self's. An offset that leads out of the element is refused. */
 ASN_METHOD(getfield) {
     ASN_ARGS("getfield", "dtype, offset=0");
     asn_dtype dtype;
@@ -348,6 +390,7 @@ ASN_METHOD(getfield) {
     return view_of(self, status, &view);
 }
 
+/* setfield: an assignment to that view. */
 ASN_METHOD(setfield) {
     ASN_ARGS("setfield", "val, /, dtype, offset=0");
     PyObject *pair[2] = {v[1], v[2]};
@@ -358,11 +401,15 @@ ASN_METHOD(setfield) {
     Py_RETURN_NONE;
 }
 
-/* resize in place: the array gets a new buffer, its elements copied, the rest zero. */
+/* resize in place: the array gets a new buffer of that shape, row-major, its elements
+ * copied in the order of their memory as far as both go, the rest zero. NumPy
+ * reallocates; here the old buffer may still be in use by recorded operations. 0, or -1
+ * with the error: a is as it was. */
 static int resize_to(PyObject *self, int ndim, const int64_t *shape) {
     asn_array *a = asn_of(self), fresh;
     asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
     ASN_PY_TRY_INT(asn_full(&fresh, asn_dtype_of(self), ndim, shape, 'C', &zero));
+    /* Elements that both have; as one axis, since both are without gaps. */
     int64_t count =
         fresh.layout.size < a->layout.size ? fresh.layout.size : a->layout.size;
     int64_t item = asn_itemsize(asn_dtype_of(self));
@@ -391,6 +438,8 @@ static int resize_to(PyObject *self, int ndim, const int64_t *shape) {
     return 0;
 }
 
+/* NumPy's resize, which refuses where another object might see the memory go. A shape of
+ * as many elements is only a new layout. */
 ASN_METHOD(resize) {
     ASN_ARGS("resize", "*new_shape, refcheck=True");
     int64_t shape[ASN_MAX_DIMS];
@@ -402,6 +451,7 @@ ASN_METHOD(resize) {
                      Py_TYPE(v[1])->tp_name);
         return NULL;
     }
+    /* resize() and resize(None) do nothing. */
     if (PyTuple_GET_SIZE(v[0]) == 0 ||
         (PyTuple_GET_SIZE(v[0]) == 1 && PyTuple_GET_ITEM(v[0], 0) == Py_None)) {
         Py_DECREF(v[0]);
@@ -430,6 +480,7 @@ ASN_METHOD(resize) {
                         "cannot resize this array: it does not own its data");
         return NULL;
     }
+    /* Elements in gaps would be lost: NumPy wants one segment. */
     if (!(l->flags & (ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS))) {
         PyErr_SetString(PyExc_ValueError, "resize only works on single-segment arrays");
         return NULL;
@@ -442,6 +493,8 @@ ASN_METHOD(resize) {
             "array in this way.\nUse the np.resize function or refcheck=False");
         return NULL;
     }
+    /* Nor may another array have the buffer; recorded operations may, they keep it
+     * themselves. */
     if (refcheck &&
         atomic_load(&asn_of(self)->buffer->refs) - asn_of(self)->buffer->trace_refs > 1) {
         PyErr_SetString(

@@ -6,15 +6,23 @@
  * A view's `base` is the object that owns the memory, as in NumPy: the base of a view of
  * a view is the first array. The elements themselves are kept alive by the core's buffer,
  * not by `base`.
- */
+ *
+ * How a result is made, everywhere in this folder: asn_ndarray_alloc, a call of the core
+ * that writes into its `array`, then asn_ndarray_finish (or _made, _done), which raises
+ * what went wrong, reports floating-point exceptions, and turns 0-d results into scalars.
+ * If the call fails, `array` was never made, and the object is dropped, not finalised. */
 #include "python/args.h"
 #include "python/convert.h"
 
+/* Objects of exactly ndarray that have ended, whole but for their array: the memory and
+ * the type's reference stay. Guarded by the global lock. (One place more: no array has
+ * 0.) */
 enum { FREE_LIST = ASN_FREE_THREADED ? 0 : 64 };
 static asn_ndarray *free_list[FREE_LIST + 1];
 static int free_count;
 
-/* An array that asn_array_fini accepts and any maker may overwrite. */
+/* An array that asn_array_fini accepts and any maker may overwrite: no dimensions, the
+ * shape and strides where short ones lie (in the layout itself), no buffer. */
 static inline void blank(asn_array *a) {
     a->layout.ndim = 0;
     a->layout.shape = a->layout.dims;
@@ -22,6 +30,7 @@ static inline void blank(asn_array *a) {
     a->buffer = NULL;
 }
 
+/* tp_alloc clears the object, so base, weakrefs and is_number are zero. */
 asn_ndarray *asn_ndarray_alloc_type(PyTypeObject *type) {
     asn_ndarray *self = (asn_ndarray *)type->tp_alloc(type, 0);
     if (self) blank(&self->array);
@@ -40,11 +49,14 @@ asn_ndarray *asn_ndarray_alloc(void) {
     return self;
 }
 
+/* `array` may hold anything: it was never made, or is another's. */
 void asn_ndarray_drop(asn_ndarray *r) {
     blank(&r->array);
     Py_DECREF(r);
 }
 
+/* The end of any instance; only those of exactly ndarray go to the free list, where they
+ * keep their reference to the type. */
 static void ndarray_dealloc(PyObject *object) {
     asn_ndarray *self = (asn_ndarray *)object;
     PyTypeObject *type = Py_TYPE(object);
@@ -69,6 +81,8 @@ PyObject *asn_ndarray_wrap(asn_array *a) {
     return (PyObject *)self;
 }
 
+/* Follows the chain of bases to the owner, as NumPy does: views do not keep views. It
+ * stops where the class changes, so a subclass's view of an array keeps that array. */
 void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner) {
     while (asn_is_ndarray(owner)) {
         PyObject *next = ((asn_ndarray *)owner)->base;
@@ -79,6 +93,7 @@ void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner) {
     Py_XSETREF(view->base, owner);
 }
 
+/* (Contract in core.h.) keep_type: a subclass's view is an instance of it, finalised. */
 PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type) {
     bool exact = ASN_LIKELY(asn_is_ndarray_exact(self)) || !keep_type;
     asn_ndarray *view =
@@ -96,6 +111,8 @@ PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type) {
     return (PyObject *)view;
 }
 
+/* (Contract in core.h.) For a subclass the layout moves to an object of that class; the
+ * reference to the buffer that the view had goes, as asn_ndarray_view takes its own. */
 PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *view) {
     if (ASN_UNLIKELY(status != ASN_OK)) return asn_raise(status);
     if (ASN_UNLIKELY(!asn_is_ndarray_exact(self))) {
@@ -109,8 +126,8 @@ PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *vi
     return r;
 }
 
-/* While a function is traced an element is a 0-d array, but no view: later writes to the
- * array leave it as it is, as they do a NumPy scalar. */
+/* While a function is traced (asnumpy.jit) an element is a 0-d array, but no view: later
+ * writes to the array leave it as it is, as they do a NumPy scalar. Takes r. */
 static PyObject *copy_of_element(PyObject *r) {
     asn_ndarray *copy = asn_ndarray_alloc();
     asn_status status =
@@ -119,6 +136,9 @@ static PyObject *copy_of_element(PyObject *r) {
     return copy ? asn_ndarray_finish(copy, status) : NULL;
 }
 
+/* (Contract in core.h.) Where arrays of no dimensions stand for scalars the array is
+ * marked as a number, whose operators in place make another one. A scalar is a
+ * synchronisation. */
 PyObject *asn_ndarray_return(PyObject *r) {
     asn_ndarray *self = (asn_ndarray *)r;
     if (ASN_UNLIKELY(asn_capture_open()) && self->array.layout.ndim == 0 && self->base)
@@ -135,12 +155,15 @@ PyObject *asn_ndarray_return(PyObject *r) {
     return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&element);
 }
 
+/* (Contract in core.h.) r's elements may still be recorded; what is reported here are
+ * exceptions of operations that have run. */
 PyObject *asn_ndarray_finish_array(asn_ndarray *r) {
     if (asn_fp_check() == 0) return (PyObject *)r;
     Py_DECREF(r);
     return NULL;
 }
 
+/* (Contract in core.h.) Takes r, whatever comes of it. */
 PyObject *asn_ndarray_finish(asn_ndarray *r, asn_status status) {
     if (ASN_UNLIKELY(status != ASN_OK)) {
         asn_ndarray_drop(r);
@@ -155,11 +178,13 @@ PyObject *asn_ndarray_finish(asn_ndarray *r, asn_status status) {
 
 /* ---- ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None) */
 
+/* The constructor's arguments, as NumPy has them. */
 static asn_signature new_sig = {
     .name = "ndarray",
     .text = "shape, dtype=None, buffer=None, offset=0, strides=None, order=None"};
 
-/* Whether every element lies in the buffer: NumPy's own check overflows. */
+/* Whether every element lies in the buffer: NumPy's own check overflows. low, high: bytes
+ * relative to the buffer's begin that elements reach. -1: ValueError. */
 static int check_inside(PyArrayObject *host, PyObject *buffer) {
     Py_buffer memory;
     if (PyObject_GetBuffer(buffer, &memory, PyBUF_SIMPLE) < 0) return -1;
@@ -183,7 +208,8 @@ static int check_inside(PyArrayObject *host, PyObject *buffer) {
 }
 
 /* Over the memory of an object with the buffer protocol: NumPy reads it, we adopt the
- * NumPy array. */
+ * NumPy array. v: the constructor's arguments. A negative offset is caught beforehand,
+ * which NumPy would follow to memory before the buffer. */
 static PyObject *new_over_buffer(PyObject **v) {
     PyObject *kwargs = PyDict_New();
     static const char *const names[] = {"shape",  "dtype",   "buffer",
@@ -208,6 +234,8 @@ static PyObject *new_over_buffer(PyObject **v) {
     return self;
 }
 
+/* self's array moved to a new instance of `type`; takes self, NULL passes. It is
+ * finalised with None: the constructor has no parent. */
 static PyObject *as_subtype(PyObject *self, PyTypeObject *type) {
     if (!self || Py_TYPE(self) == type) return self;
     asn_ndarray *object = asn_ndarray_alloc_type(type);
@@ -222,6 +250,8 @@ static PyObject *as_subtype(PyObject *self, PyTypeObject *type) {
     return (PyObject *)object;
 }
 
+/* The constructor but for dtypes that the device lacks. Without a buffer the elements are
+ * not initialised, as in np.empty. */
 static PyObject *new_on_device(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *v[ASN_MAX_ARGS];
     if (asn_args_parse_tuple(&new_sig, args, kwargs, v) < 0) return NULL;
@@ -259,7 +289,7 @@ static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return PyObject_Call((PyObject *)&PyArray_Type, args, kwargs);
 }
 
-/* operator.concat; `+` adds. */
+/* operator.concat; `+` adds. CPython calls the slot only for that function. */
 static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
     (void)self, (void)other;
     PyErr_SetString(PyExc_TypeError, "arrays have no sequence concatenation: use "
@@ -267,6 +297,8 @@ static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
     return NULL;
 }
 
+/* a[i] = value through the sequence protocol (PySequence_SetItem), which adds the length
+ * to a negative index before the slot is called; the mapping slot wants it as it was. */
 static int ndarray_set_item(PyObject *self, Py_ssize_t i, PyObject *value) {
     if (i < 0 && asn_of(self)->layout.ndim) /* the length has been added already */
         i -= (Py_ssize_t)asn_of(self)->layout.shape[0];
@@ -276,6 +308,7 @@ static int ndarray_set_item(PyObject *self, Py_ssize_t i, PyObject *value) {
     return rc;
 }
 
+/* len(a): the extent of the first axis; TypeError of no dimensions. */
 static Py_ssize_t ndarray_length(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     if (l->ndim) return (Py_ssize_t)l->shape[0];
@@ -283,12 +316,14 @@ static Py_ssize_t ndarray_length(PyObject *self) {
     return -1;
 }
 
+/* Iteration over the first axis, by the sequence protocol (asn_ndarray_item). */
 static PyObject *ndarray_iter(PyObject *self) {
     if (asn_of(self)->layout.ndim) return PySeqIter_New(self);
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d array");
     return NULL;
 }
 
+/* CPython's way to tell a heap type where its weak references are. */
 static PyMemberDef ndarray_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(asn_ndarray, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -301,6 +336,8 @@ PyDoc_STRVAR(
     "Operations are recorded and run fused when a value is needed; basic indexing,\n"
     "transposes and reshapes are views that share memory and write through.");
 
+/* Slots of this file and of those that core.h names; the operators' are in
+ * ndarray_number.c. */
 static const PyType_Slot fixed_slots[] = {
     {Py_tp_new, ndarray_new},
     {Py_tp_dealloc, ndarray_dealloc},
@@ -325,6 +362,8 @@ static const PyType_Slot fixed_slots[] = {
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},
 };
 
+/* Makes the type. Heap types take one list of slots, so the two tables are joined; 48 is
+ * room enough for the operators and the end. */
 int asn_ndarray_init_type(PyObject *module) {
     enum { FIXED = sizeof fixed_slots / sizeof *fixed_slots };
     PyType_Slot slots[FIXED + 48];

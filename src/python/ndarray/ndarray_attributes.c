@@ -1,31 +1,37 @@
 /* L3 python: the attributes of ndarray.
  *
  * Attributes that only describe the array touch no device. Those that expose memory
- * (data, ctypes,
- * __array_interface__) wait for its elements and keep the array alive through the object
- * they return.
- */
+ * (data, ctypes, __array_interface__, __array_struct__) wait for its elements and keep
+ * the array alive through the object they return.
+ *
+ * shape, strides and dtype can be assigned: the array gets another layout over the same
+ * buffer, with what NumPy checks before. Every getter returns a new reference; `unused`
+ * is the closure, of which none is set. A value of NULL is `del a.name`, which no array
+ * allows. */
 #include "python/convert.h"
 
 #define LAYOUT(self) (&asn_of(self)->layout)
 
+/* (3, 4): the extents as Python ints. */
 static PyObject *get_shape(PyObject *self, void *unused) {
     (void)unused;
     return asn_shape_to_py(LAYOUT(self)->ndim, LAYOUT(self)->shape);
 }
 
-/* Puts a new layout under the same buffer. */
+/* Puts a new layout under the same buffer; takes it. */
 static void replace_layout(PyObject *self, asn_layout *layout) {
     asn_layout_fini(LAYOUT(self));
     asn_layout_move(LAYOUT(self), layout);
 }
 
+/* -1 with NumPy's AttributeError for a deletion. */
 static int no_delete(PyObject *value, const char *name) {
     if (value) return 0;
     PyErr_Format(PyExc_AttributeError, "cannot delete array %s", name);
     return -1;
 }
 
+/* a.shape = ...: a view's rules, row-major, and never a copy. */
 static int set_shape(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     if (no_delete(value, "shape") < 0) return -1;
@@ -46,11 +52,14 @@ static int set_shape(PyObject *self, PyObject *value, void *unused) {
     return 0;
 }
 
+/* Bytes to step in each dimension; NumPy's unit, and the core's. */
 static PyObject *get_strides(PyObject *self, void *unused) {
     (void)unused;
     return asn_shape_to_py(LAYOUT(self)->ndim, LAYOUT(self)->strides);
 }
 
+/* a.strides = ...: deprecated by NumPy, which warns first. The memory is the whole
+ * buffer, so strides may lead out of the array, but not out of what it is part of. */
 static int set_strides(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     if (no_delete(value, "strides") < 0 ||
@@ -72,6 +81,7 @@ static int set_strides(PyObject *self, PyObject *value, void *unused) {
     ASN_PY_TRY_INT(asn_layout_init_strided(&view, (asn_dtype)l->dtype, n, l->shape,
                                            strides, l->offset, l->flags & ASN_WRITEABLE));
     asn_layout_inherit_truth(&view, l);
+    /* Bytes of the buffer that the elements would lie in, from low to before high. */
     asn_layout_bounds(&view, &low, &high);
     if (low < 0 || high > asn_of(self)->buffer->nbytes) {
         asn_layout_fini(&view);
@@ -88,6 +98,7 @@ static PyObject *get_dtype(PyObject *self, void *unused) {
     return asn_descr_object(asn_dtype_of(self));
 }
 
+/* a.dtype = ...: as view(dtype), in place. None is float64. */
 static int set_dtype(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     asn_dtype dtype;
@@ -114,6 +125,7 @@ static PyObject *get_itemsize(PyObject *self, void *unused) {
     return PyLong_FromLong(asn_itemsize(asn_dtype_of(self)));
 }
 
+/* Elements times their size: a view that repeats elements counts each of them. */
 static PyObject *get_nbytes(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLongLong(asn_layout_nbytes(LAYOUT(self)));
@@ -126,6 +138,7 @@ static PyObject *get_T(PyObject *self, void *unused) {
     return asn_ndarray_view(self, &view, true);
 }
 
+/* The array API's mT: a stack of matrices, each transposed. */
 static PyObject *get_mT(PyObject *self, void *unused) {
     (void)unused;
     int ndim = LAYOUT(self)->ndim, perm[ASN_MAX_DIMS];
@@ -153,11 +166,14 @@ static PyObject *get_base(PyObject *self, void *unused) {
     return Py_NewRef(base ? base : Py_None);
 }
 
+/* a.data: a memoryview, by the buffer protocol, which lends the memory. */
 static PyObject *get_data(PyObject *self, void *unused) {
     (void)unused;
     return PyMemoryView_FromObject(self);
 }
 
+/* The real (0) or imaginary (1) part: of complex arrays a view; the real part of a real
+ * array is itself. */
 static PyObject *get_part(PyObject *self, int part) {
     asn_layout view;
     if (asn_is_complex(asn_dtype_of(self))) {
@@ -191,6 +207,7 @@ static PyObject *get_imag(PyObject *self, void *unused) {
     return get_part(self, 1);
 }
 
+/* a.real = value, a.imag = value: an assignment to the view of that part. */
 static int set_part(PyObject *self, PyObject *value, int part) {
     if (no_delete(value, part ? "imag" : "real") < 0) return -1;
     if (part == 1 && !asn_is_complex(asn_dtype_of(self))) {
@@ -214,11 +231,13 @@ static int set_imag(PyObject *self, PyObject *value, void *unused) {
     return set_part(self, value, 1);
 }
 
+/* a.flat: a new iterator each time, at the beginning. */
 static PyObject *get_flat(PyObject *self, void *unused) {
     (void)unused;
     return asn_flatiter_new(self);
 }
 
+/* a.flat = value: all elements, the value repeated as often as needed. */
 static int set_flat(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     if (no_delete(value, "flat") < 0) return -1;
@@ -231,6 +250,8 @@ static int set_flat(PyObject *self, PyObject *value, void *unused) {
     return rc;
 }
 
+/* "cpu", or the kind and number of the device in use: arrays do not move between devices.
+ */
 static PyObject *get_device(PyObject *self, void *unused) {
     (void)self, (void)unused;
     int device = 0;
@@ -242,7 +263,8 @@ static PyObject *get_device(PyObject *self, void *unused) {
 }
 
 /* An attribute of the NumPy array over the same memory that tells its address, which
- * nobody gives back. */
+ * nobody gives back: so the memory is exported for good, not lent. An exception that the
+ * buffer protocol had to drop is raised here, as NumPy asks these attributes next. */
 static PyObject *host_attribute(PyObject *self, const char *name) {
     void *data;
     if (asn_host_check_dropped(self) < 0) return NULL;
@@ -269,6 +291,7 @@ static PyObject *get_struct(PyObject *self, void *unused) {
     return host_attribute(self, "__array_struct__");
 }
 
+/* NumPy's arrays have the priority 0 too; a higher one wins the result's class. */
 static PyObject *get_priority(PyObject *self, void *unused) {
     (void)self, (void)unused;
     return PyFloat_FromDouble(0.0);

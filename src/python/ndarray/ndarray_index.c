@@ -4,23 +4,30 @@
  * indexing. Before that, the keys that loops are made of (an int, ints in a tuple, one
  * slice) take a path of their own that touches no list: in real programs over small
  * slices and single elements this path is most of the time.
- */
+ *
+ * Basic keys (ints, slices, None, Ellipsis) give views; a key with an array, list or bool
+ * in it ("advanced") gathers into a new array. What each key means, and the texts of the
+ * errors, are NumPy's; the general path raises them, the quick ones step aside. */
 #include "python/convert.h"
 
+/* More than an array has dimensions, since None and bools use up none. */
 enum { MAX_ITEMS = 2 * ASN_MAX_DIMS };
 
+/* A key, read. */
 typedef struct {
     asn_index_item items[MAX_ITEMS];
     PyObject *owners[MAX_ITEMS]; /* arrays made for items, NULL otherwise */
-    int count, owned;
-    bool ellipsis, advanced;
+    int count, owned;            /* items; owners from 0 on */
+    bool ellipsis, advanced;     /* there is an Ellipsis; an array */
 } index_list;
 
+/* Releases the arrays; after a failed index_init too. */
 static void index_fini(index_list *list) {
     for (int i = 0; i < list->owned; i++)
         Py_DECREF(list->owners[i]);
 }
 
+/* NumPy's IndexError for an object of no use as an index; -1. */
 static int bad_index(void) {
     PyErr_SetString(
         PyExc_IndexError,
@@ -29,7 +36,8 @@ static int bad_index(void) {
     return -1;
 }
 
-/* Takes `array` (an ndarray) as an index. */
+/* Takes `array` (an ndarray) as an index: of bools a mask, of integers positions. A
+ * non-canonical bool array is replaced by its canonical values. -1: another dtype. */
 static int add_array(index_list *list, asn_index_item *item, PyObject *array) {
     array = asn_truth_values(array);
     if (!array) return -1;
@@ -44,6 +52,8 @@ static int add_array(index_list *list, asn_index_item *item, PyObject *array) {
     return -1;
 }
 
+/* An index that must first become an array: lists, tuples, bools, NumPy arrays, objects
+ * with __array__. */
 static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
     PyObject *array = asn_asarray(key);
     /* A list of no elements is an index of none, not of float64. */
@@ -68,7 +78,8 @@ static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
     return add_array(list, item, array);
 }
 
-/* Anything but Python's ints, slices, None and Ellipsis. */
+/* Anything but Python's ints, slices, None and Ellipsis; NumPy's order of trial: arrays,
+ * bools, sequences, then what has __index__, then what can become an array. */
 static int add_array_like(index_list *list, asn_index_item *item, PyObject *key) {
     if (asn_is_ndarray(key)) {
         /* A 0-d integer array is an integer, read now. */
@@ -95,6 +106,7 @@ static int add_array_like(index_list *list, asn_index_item *item, PyObject *key)
     return bad_index();
 }
 
+/* One part of the key, as the next item; -1 with NumPy's IndexError. */
 static int add_key(index_list *list, PyObject *key) {
     if (list->count == MAX_ITEMS) {
         PyErr_Format(PyExc_IndexError, "too many indices for array: at most %d",
@@ -136,8 +148,8 @@ static int add_key(index_list *list, PyObject *key) {
     return add_array_like(list, item, key);
 }
 
-/* A bool that is no array counts as an axis of its own, of which there are only so many.
- */
+/* A bool that is no array counts as an axis of its own, of which there are only so many
+ * (NumPy's limit, and its error). */
 static int check_bools(const index_list *list, int ndim) {
     int total = ndim;
     for (int i = 0; i < list->count; i++)
@@ -152,6 +164,8 @@ static int check_bools(const index_list *list, int ndim) {
     return -1;
 }
 
+/* Reads a whole key for an array of ndim dimensions. 0; -1 with the error; index_fini
+ * either way. The number of indices is checked by the core. */
 static int index_init(index_list *list, PyObject *key, int ndim) {
     list->count = list->owned = 0;
     list->ellipsis = list->advanced = false;
@@ -161,7 +175,11 @@ static int index_init(index_list *list, PyObject *key, int ndim) {
     return list->advanced ? check_bools(list, ndim) : 0;
 }
 
-/* ---- single elements */
+/* ---- single elements
+ *
+ * They have two paths: asn_direct_element, where the value is there
+ * (graph/small/direct.h), reads without taking the library's lock; else
+ * asn_array_get_item, which runs what is recorded and waits. */
 
 /* The byte offset that a key of only ints names, when it is such a key in range: 1; 0
  * otherwise (the general path reports errors). */
@@ -186,6 +204,7 @@ static int element_offset(const asn_layout *l, PyObject *key, int64_t *offset) {
     return 1;
 }
 
+/* The element at a byte offset from the first, as a NumPy scalar. */
 static PyObject *get_element(PyObject *self, int64_t offset) {
     const char *at = asn_direct_element(asn_of(self), offset);
     if (ASN_LIKELY(at != NULL)) return asn_scalar_at(asn_dtype_of(self), at);
@@ -195,6 +214,9 @@ static PyObject *get_element(PyObject *self, int64_t offset) {
     return asn_scalar_to_numpy(&element);
 }
 
+/* (Contract in core.h.) a[i] through the sequence protocol, as iteration asks it: of one
+ * dimension an element, else a view of the rest. Python has added the length to a
+ * negative i. */
 PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i) {
     const asn_layout *l = &asn_of(self)->layout;
     if (l->ndim == 1 && asn_gives_scalars() && i >= 0 && i < l->shape[0])
@@ -237,6 +259,8 @@ static PyObject *get_view(PyObject *self, int n, const asn_index_item *items) {
     return (PyObject *)r;
 }
 
+/* a[key] of a key that was read. Of a subclass both kinds of result are instances of it;
+ * a gathered one is a view of a plain array, whose base it shows (NumPy's). */
 static PyObject *get_items(PyObject *self, const index_list *list) {
     if (!list->advanced) {
         PyObject *r = get_view(self, list->count, list->items);
@@ -253,11 +277,13 @@ static PyObject *get_items(PyObject *self, const index_list *list) {
     return asn_subclass_view((PyObject *)r, self);
 }
 
+/* a[key]: an element, one slice, then the general path. */
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {
     const asn_layout *l = &asn_of(self)->layout;
     int64_t offset;
     if (asn_gives_scalars() && element_offset(l, key, &offset))
         return get_element(self, offset);
+    /* One slice is the first axis; of no dimensions the general path raises. */
     if (PySlice_Check(key) && l->ndim) {
         asn_index_item item = {ASN_INDEX_SLICE, 0, 0, 0, NULL};
         Py_ssize_t start, stop, step;
@@ -273,12 +299,14 @@ PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {
 
 /* ---- assignment */
 
+/* NumPy's ValueError; -1. */
 static int read_only(void) {
     PyErr_SetString(PyExc_ValueError, "assignment destination is read-only");
     return -1;
 }
 
-/* A value of a dtype that the device lacks, cast by NumPy. */
+/* After asn_asarray refused a value: where it is of a dtype that the device lacks, the
+ * value cast by NumPy, unsafely, as assignments do; else NULL with the error as it is. */
 static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
     if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
     PyErr_Clear();
@@ -291,7 +319,10 @@ static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
     return r;
 }
 
-/* Python scalars are packed into dtype with NumPy's checks, arrays are cast. */
+/* The operand that an assignment to elements of dtype reads. Python scalars are packed
+ * into dtype with NumPy's checks, arrays are cast when they are written. *owner: an array
+ * made for it, to release afterwards. -1: the error, ComplexWarning made an error among
+ * them. */
 static int value_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
                          PyObject **owner) {
     *owner = NULL;
@@ -327,17 +358,20 @@ int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
     return value_operand(dtype, value, out, owner);
 }
 
+/* What is one element without looking further: exact Python numbers, NumPy's scalars. */
 static bool is_plain_scalar(PyObject *value) {
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) ||
            PyComplex_CheckExact(value) || PyArray_IsScalar(value, Generic);
 }
 
+/* Whether it is an array, of either library, of one dimension or more. */
 static bool has_dimensions(PyObject *value) {
     if (asn_is_ndarray(value)) return asn_of(value)->layout.ndim > 0;
     return PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) > 0;
 }
 
-/* How deep a list of lists goes; 0 for what is no list. */
+/* How deep a list of lists goes, by its first items; 0 for what is no list. Arrays at the
+ * bottom add their dimensions. */
 static int depth_of(PyObject *value) {
     int depth = 0;
     Py_INCREF(value);
@@ -354,7 +388,8 @@ static int depth_of(PyObject *value) {
 }
 
 /* A list may have no more dimensions than the view it is assigned to; one element takes
- * no array of any either. */
+ * no array of any either. Only for basic keys, whose view's dimensions the items tell: an
+ * int takes one away, None adds one. -1: NumPy's ValueError. */
 static int check_depth(const asn_array *a, const index_list *list, PyObject *value) {
     int ndim = a->layout.ndim;
     bool element = !list->ellipsis;
@@ -374,6 +409,9 @@ static int check_depth(const asn_array *a, const index_list *list, PyObject *val
     return -1;
 }
 
+/* a[i, j] = value at a byte offset. A float into float64 is stored directly where the
+ * value is there and no recorded operation reads or writes the buffer; all else is
+ * written by the core. */
 static int set_element(PyObject *self, int64_t offset, PyObject *value) {
     asn_scalar element;
     const asn_buffer *b = asn_of(self)->buffer;
@@ -391,7 +429,9 @@ static int set_element(PyObject *self, int64_t offset, PyObject *value) {
     return asn_fp_check();
 }
 
-/* Replaces index arrays that live in the buffer about to be written by copies. */
+/* Replaces index arrays that live in the buffer about to be written by copies: `a[a] = v`
+ * reads all indices first, as in NumPy. owners has the arrays in the order of their
+ * items. */
 static int unalias_indices(index_list *list, const asn_array *target) {
     for (int i = 0, owner = 0; i < list->count; i++) {
         asn_index_item *item = &list->items[i];
@@ -406,6 +446,8 @@ static int unalias_indices(index_list *list, const asn_array *target) {
     return 0;
 }
 
+/* a[key] = value (value NULL: a deletion). Order of errors: read-only, the key, the
+ * value. */
 int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     asn_array *a = asn_of(self);
     if (!value) {
@@ -447,6 +489,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     return rc;
 }
 
+/* (Contract in core.h.) ufunc.at: each index counts, repeated ones too. */
 int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,
                        const asn_operand *value) {
     index_list list;

@@ -4,7 +4,11 @@
  * follows NumPy: an operand whose type sets __array_ufunc__ = None, or that has a higher
  * __array_priority__ and no __array_ufunc__, gets its reflected method called. Any other
  * object is an operand: the ufunc leaves it to NumPy, as an element of an object array.
- */
+ *
+ * Python calls a binary slot with the operands in their order, of which either may be the
+ * array: a slot has to find out. NotImplemented makes Python try the other operand's
+ * method. The results must be those of the ufuncs of these names; what is here on top of
+ * calling them are the frequent cases, taken without a look at options. */
 #include <math.h>
 
 #include "python/ndarray/methods.h"
@@ -22,6 +26,8 @@ static double priority_of(PyObject *obj) {
     return priority;
 }
 
+/* Types that never take an operator away from an array: looked up, they would show
+ * nothing. */
 static bool is_known(PyObject *obj) {
     PyTypeObject *type = Py_TYPE(obj);
     return type == asn_py.ndarray || type == &PyFloat_Type || type == &PyLong_Type ||
@@ -30,21 +36,26 @@ static bool is_known(PyObject *obj) {
            PyArray_IsScalar(obj, Generic);
 }
 
-/* Whether `self op other` must return NotImplemented. */
+/* Whether `self op other` must return NotImplemented, for self an array; NumPy's rule
+ * (its binop override), where in-place operators give way to none but what declares it.
+ */
 static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
     if (ASN_LIKELY(is_known(other))) return false;
     PyObject *hook = PyObject_GetAttr((PyObject *)Py_TYPE(other), asn_py.s_array_ufunc);
     if (hook) {
         bool none = hook == Py_None;
         Py_DECREF(hook);
-        return none && !inplace;
+        return none && !inplace; /* None says: I am no operand of ufuncs */
     }
     PyErr_Clear();
+    /* A subclass of self's type has had its turn: Python asks it first. */
     if (inplace || PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self))) return false;
     return priority_of(other) > priority_of(self);
 }
 
-/* The operator on the host, where the other operand is of a subclass of NumPy's. */
+/* The operator on the host, where the other operand is of a subclass of NumPy's (masked
+ * arrays, quantities): on a view of the array's memory, so the result is that class's
+ * own. */
 static PyObject *binary_on_host(PyObject *a, PyObject *b, binaryfunc host_operator) {
     bool left = asn_is_ndarray(a);
     PyObject *host = asn_host_view(left ? a : b);
@@ -54,6 +65,8 @@ static PyObject *binary_on_host(PyObject *a, PyObject *b, binaryfunc host_operat
     return r;
 }
 
+/* a op b, where at least one is an array. The pairs that programs have most come first:
+ * two plain arrays, an array and a float. */
 static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_operator) {
     if (asn_is_ndarray_exact(a) && asn_is_ndarray_exact(b))
         return asn_ufunc_apply_pair(op, a, b);
@@ -68,7 +81,8 @@ static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_ope
     return asn_ufunc_apply(op, pair);
 }
 
-/* NotImplemented of a number: Python then asks the operator that makes a new one. */
+/* a op= b. The result is a itself, or NotImplemented of a number: Python then asks the
+ * operator that makes a new one, so that `v *= 2` leaves what else holds v alone. */
 static PyObject *inplace(PyObject *a, PyObject *b, asn_op op) {
     PyObject *pair[2] = {a, b};
     if (ASN_UNLIKELY(((asn_ndarray *)a)->is_number || gives_way(a, b, true)))
@@ -76,6 +90,7 @@ static PyObject *inplace(PyObject *a, PyObject *b, asn_op op) {
     return asn_ufunc_apply_inplace(op, pair);
 }
 
+/* The slot of an operator and that of its in-place form. */
 #define BINARY(name, OP, host_operator)                                                  \
     static PyObject *number_##name(PyObject *a, PyObject *b) {                           \
         return binary(a, b, OP, host_operator);                                          \
@@ -95,6 +110,7 @@ BINARY(xor, ASN_OP_BITWISE_XOR, PyNumber_Xor)
 BINARY(floor_divide, ASN_OP_FLOOR_DIVIDE, PyNumber_FloorDivide)
 BINARY(true_divide, ASN_OP_DIVIDE, PyNumber_TrueDivide)
 
+/* A slot with one operand. */
 #define UNARY(name, OP)                                                                  \
     static PyObject *number_##name(PyObject *a) {                                        \
         return asn_ufunc_apply(OP, &a);                                                  \
@@ -104,6 +120,8 @@ UNARY(positive, ASN_OP_POSITIVE)
 UNARY(absolute, ASN_OP_ABSOLUTE)
 UNARY(invert, ASN_OP_INVERT)
 
+/* A ufunc of two operands by its NumPy name, those that are no row of the table: divmod
+ * is a pair of operations, matmul a gufunc. */
 static PyObject *call_named(const char *name, PyObject *a, PyObject *b) {
     PyObject *u = PyDict_GetItemString(asn_py.ufuncs, name), *pair[2] = {a, b};
     return u ? asn_ufunc_vectorcall(u, pair, 2, NULL) : NULL;
@@ -116,7 +134,8 @@ static PyObject *number_divmod(PyObject *a, PyObject *b) {
 }
 
 /* Two plain arrays, without a gufunc's options to look at (a 4 x 4 product: 209 -> 101
- * ns). NULL without an exception: what is wrong is for the gufunc to say. */
+ * ns). NULL without an exception: what is wrong is for the gufunc to say, whose errors
+ * name it. */
 static PyObject *plain_matmul(PyObject *a, PyObject *b) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -127,6 +146,7 @@ static PyObject *plain_matmul(PyObject *a, PyObject *b) {
     return NULL;
 }
 
+/* a @ b; the order is that of binary(). */
 static PyObject *number_matmul(PyObject *a, PyObject *b) {
     if (asn_is_ndarray_exact(a) && asn_is_ndarray_exact(b)) {
         PyObject *r = plain_matmul(a, b);
@@ -140,7 +160,8 @@ static PyObject *number_matmul(PyObject *a, PyObject *b) {
 }
 
 /* matmul(a, b, out=(a,)) where an operand's __array_ufunc__ takes it; NULL without an
- * exception: none does. */
+ * exception: none does. The protocol sees in-place operators as calls with out= (NEP 13).
+ */
 static PyObject *imatmul_by_override(PyObject *a, PyObject *b) {
     asn_ufunc *u = (asn_ufunc *)PyDict_GetItemString(asn_py.ufuncs, "matmul");
     PyObject *args[3] = {a, b, NULL}, *result = NULL;
@@ -160,6 +181,7 @@ static PyObject *number_imatmul(PyObject *a, PyObject *b) {
         PyObject *r = imatmul_by_override(a, b);
         if (r || PyErr_Occurred()) return r;
     }
+    /* Into a new array first: the operands may overlap a. */
     PyObject *product = call_named("matmul", a, b);
     if (!product) return NULL;
     const asn_layout *l = &asn_of(a)->layout;
@@ -174,13 +196,18 @@ static PyObject *number_imatmul(PyObject *a, PyObject *b) {
         Py_DECREF(value);
         return NULL;
     }
+    /* NumPy's casting rule for operations in place. */
     asn_operand source = {asn_of(value), {0}, 0};
     asn_status status = asn_assign(asn_of(a), &source, ASN_CASTING_SAME_KIND, NULL);
     Py_DECREF(value);
     return status == ASN_OK ? Py_NewRef(a) : asn_raise(status);
 }
 
-/* ---- power: NumPy replaces some scalar exponents by cheaper operations */
+/* ---- power: NumPy replaces some scalar exponents by cheaper operations
+ *
+ * This is NumPy's fast path for scalar exponents; the results differ in bits from pow's,
+ * so the same exponents must be replaced as there. The exponent's type counts: a NumPy
+ * scalar is not looked at. */
 
 /* A Python int; NaN past the floats, which the ufunc refuses. */
 static double int_as_double(PyObject *number) {
@@ -190,6 +217,8 @@ static double int_as_double(PyObject *number) {
     return Py_NAN;
 }
 
+/* (Contract in ufunc.h.) Of integers only the exponent 2 is replaced, and that given as
+ * an int: a float makes the result one of floats. */
 asn_op asn_power_shortcut(PyObject *base, PyObject *exponent) {
     asn_dtype dtype = asn_dtype_of(base);
     double e;
@@ -209,7 +238,8 @@ asn_op asn_power_shortcut(PyObject *base, PyObject *exponent) {
                        : ASN_OP_POWER;
 }
 
-/* a**3, a**-1.5 and their like; NULL without an exception: not one of them. */
+/* a**3, a**-1.5 and their like, as products and roots (graph/trace/power.c); NULL without
+ * an exception: not one of them. */
 static PyObject *simple_power(PyObject *a, double e) {
     bool done;
     asn_ndarray *r = asn_ndarray_alloc();
@@ -220,10 +250,12 @@ static PyObject *simple_power(PyObject *a, double e) {
     return status ? asn_raise(status) : NULL;
 }
 
+/* Python's power as a binary function, for binary(). */
 static PyObject *host_power(PyObject *a, PyObject *b) {
     return PyNumber_Power(a, b, Py_None);
 }
 
+/* a ** b; three arguments are pow(a, b, modulo), which no array knows. */
 static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
     if (asn_is_ndarray(a)) {
@@ -238,6 +270,8 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
     return binary(a, b, ASN_OP_POWER, host_power);
 }
 
+/* a **= b: the shortcuts write into a; numbers and read-only arrays go the general way,
+ * which has their errors. */
 static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
     asn_op op = asn_power_shortcut(a, b);
@@ -251,13 +285,17 @@ static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
     return asn_fp_check() < 0 ? NULL : Py_NewRef(a);
 }
 
-/* ---- conversions to Python numbers */
+/* ---- conversions to Python numbers
+ *
+ * Each waits for the value and reports its floating-point exceptions. */
 
+/* The first element, of an array that has one. */
 static int first_element(PyObject *self, asn_scalar *out) {
     ASN_PY_TRY_INT(asn_array_get_item(asn_of(self), 0, out));
     return asn_fp_check();
 }
 
+/* bool(a): of one element, whatever the dimensions; NaN is true. */
 static int number_bool(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     if (l->size != 1) {
@@ -286,6 +324,8 @@ static PyObject *only_element(PyObject *self) {
     return first_element(self, &element) < 0 ? NULL : asn_scalar_to_python(&element);
 }
 
+/* int(a), float(a): Python's own conversion of the element, so that int of a float
+ * truncates and of NaN raises ValueError, and a complex element is a TypeError. */
 static PyObject *number_int(PyObject *self) {
     PyObject *element = only_element(self);
     PyObject *r = element ? PyNumber_Long(element) : NULL;
@@ -300,6 +340,7 @@ static PyObject *number_float(PyObject *self) {
     return r;
 }
 
+/* operator.index(a): for arrays as indices and sizes; only 0-d integers. */
 static PyObject *number_index(PyObject *self) {
     asn_dtype dtype = asn_dtype_of(self);
     asn_scalar element;
@@ -313,7 +354,8 @@ static PyObject *number_index(PyObject *self) {
 
 /* ---- comparisons */
 
-/* ==, != with something that no number compares to: all False, all True. */
+/* ==, != with something that no number compares to: all False, all True, of self's shape.
+ */
 static PyObject *unequal(PyObject *self, bool value) {
     asn_operand fill = {NULL, {ASN_BOOL, {value}}, 'b'};
     asn_ndarray *r = asn_ndarray_alloc();
@@ -323,6 +365,8 @@ static PyObject *unequal(PyObject *self, bool value) {
         r, asn_full(&r->array, ASN_BOOL, l->ndim, l->shape, 'C', &fill));
 }
 
+/* a < b and the others. Only == and != have an answer for everything; text and None are
+ * compared with no element. */
 PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
     static const asn_op ops[] = {
         [Py_LT] = ASN_OP_LESS,    [Py_LE] = ASN_OP_LESS_EQUAL,
@@ -343,12 +387,14 @@ PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
     }
     PyObject *pair[2] = {self, other};
     PyObject *r = asn_ufunc_apply(ops[op], pair);
+    /* No loop for these dtypes: NumPy answers == and != all the same. */
     if (ASN_LIKELY(r || !equality) || !PyErr_ExceptionMatches(asn_py.no_loop_error))
         return r;
     PyErr_Clear(); /* numbers and text, say: nowhere equal */
     return asn_support_call(op == Py_EQ ? "equal_on_host" : "not_equal_on_host", pair, 2);
 }
 
+/* value in a: (a == value).any(), NumPy's. */
 int asn_ndarray_contains(PyObject *self, PyObject *value) {
     PyObject *same = PyObject_RichCompare(self, value, Py_EQ);
     PyObject *any = same ? PyObject_CallMethod(same, "any", NULL) : NULL;
@@ -358,6 +404,7 @@ int asn_ndarray_contains(PyObject *self, PyObject *value) {
     return rc;
 }
 
+/* Joined with the other slots in ndarray.c; the type takes their addresses from here. */
 const PyType_Slot asn_ndarray_number_slots[] = {
     {Py_nb_add, number_add},
     {Py_nb_subtract, number_subtract},

@@ -6,12 +6,13 @@
  * is a scalar. ufuncs and their methods, reductions among them, make an ndarray and give
  * it to the operand's __array_wrap__, 0-d results too: a subclass's sum is an instance of
  * the subclass. So the core computes with plain arrays, and the results pass one of two
- * functions here; for arrays of exactly ndarray both are a comparison.
- */
+ * functions here; for arrays of exactly ndarray both are a comparison. */
 #include "python/ndarray/subclass.h"
 
 #include "python/convert.h"
 
+/* (Contracts in subclass.h.) A class may set __array_finalize__ = None, to have it not
+ * called. */
 int asn_subclass_finalize(PyObject *view, PyObject *parent) {
     /* Of the type, as NumPy looks it up: an attribute of the instance is none. */
     PyObject *hook = PyObject_GetAttr((PyObject *)Py_TYPE(view), asn_py.s_array_finalize);
@@ -28,6 +29,7 @@ int asn_subclass_finalize(PyObject *view, PyObject *parent) {
     return done ? 0 : -1;
 }
 
+/* The base chain ends at self's owner, as of any view. */
 PyObject *asn_subclass_plain(PyObject *self) {
     asn_layout layout;
     if (asn_is_ndarray_exact(self)) return Py_NewRef(self);
@@ -41,6 +43,7 @@ PyObject *asn_subclass_element(PyObject *array) {
     return array ? asn_ndarray_return(array) : NULL;
 }
 
+/* NumPy's rule: an attribute that is missing or no number counts as 0. */
 static double priority_of(PyObject *obj) {
     PyObject *value = PyObject_GetAttr(obj, asn_py.s_array_priority);
     double priority = value ? PyFloat_AsDouble(value) : 0;
@@ -55,6 +58,8 @@ PyObject *asn_subclass_leader(PyObject *a, PyObject *b) {
     return priority_of(b) > priority_of(a) ? b : a;
 }
 
+/* A second array over the same buffer, with array's base: array itself ends, so the new
+ * object owns what array owned. */
 PyObject *asn_subclass_adopt(PyObject *array, PyTypeObject *type, PyObject *parent) {
     asn_ndarray *kept = asn_ndarray_alloc_type(type);
     if (kept) {
@@ -73,6 +78,8 @@ PyObject *asn_subclass_adopt(PyObject *array, PyTypeObject *type, PyObject *pare
     return (PyObject *)kept;
 }
 
+/* Unlike asn_subclass_adopt the result shows `plain` as its base: NumPy's results of
+ * advanced indexing are views so made. */
 PyObject *asn_subclass_view(PyObject *plain, PyObject *parent) {
     if (asn_is_ndarray_exact(parent)) return plain;
     PyObject *view = asn_subclass_adopt(Py_NewRef(plain), Py_TYPE(parent), parent);
@@ -86,6 +93,9 @@ PyObject *asn_subclass_keep_slow(PyObject *result, PyObject *parent) {
     return asn_subclass_adopt(result, Py_TYPE(parent), parent);
 }
 
+/* The new form of the protocol (NumPy 2) first; a TypeError may mean that the method
+ * takes fewer arguments, but also come from inside it, so the first error is what is
+ * raised if all forms fail. */
 PyObject *asn_array_wrap(PyObject *object, PyObject *array, PyObject *context,
                          bool scalar) {
     PyObject *given[] = {object, array, context, scalar ? Py_True : Py_False};
@@ -93,7 +103,7 @@ PyObject *asn_array_wrap(PyObject *object, PyObject *array, PyObject *context,
     if (ASN_LIKELY(r != NULL) || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    for (size_t n = 3; n >= 2 && !r; n--) {
+    for (size_t n = 3; n >= 2 && !r; n--) { /* (array, context), then (array) */
         PyErr_Clear();
         r = PyObject_VectorcallMethod(asn_py.s_array_wrap, given, n, NULL);
     }
@@ -112,6 +122,8 @@ PyObject *asn_array_wrap(PyObject *object, PyObject *array, PyObject *context,
     return r;
 }
 
+/* What was written to out is out, of whatever class it is. A scalar becomes a 0-d array
+ * for __array_wrap__, and is told to be one (return_scalar). */
 PyObject *asn_subclass_wrap_slow(PyObject *result, PyObject *parent, PyObject *out) {
     if (!result || (out && out != Py_None && out != asn_py.no_value)) return result;
     PyObject *array = asn_asarray(result);

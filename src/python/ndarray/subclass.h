@@ -4,7 +4,8 @@
 
 #include "python/core.h"
 
-/* Runs __array_finalize__(parent) of a new instance of a subclass, when it has one. */
+/* Runs __array_finalize__(parent) of a new instance of a subclass, when it has one; -1:
+ * it raised. parent is None for an object that a constructor made. */
 int asn_subclass_finalize(PyObject *view, PyObject *parent);
 /* self's elements as an array of exactly ndarray: a new reference. */
 PyObject *asn_subclass_plain(PyObject *self);
@@ -14,15 +15,18 @@ PyObject *asn_subclass_element(PyObject *array);
  * __array_priority__, the first among equals; borrows. */
 PyObject *asn_subclass_leader(PyObject *a, PyObject *b);
 
-/* The elements as an instance of `type`, finalised from parent; takes array. */
+/* The elements as an instance of `type`, finalised from parent; takes array. NULL: an
+ * error, and array is gone all the same. */
 PyObject *asn_subclass_adopt(PyObject *array, PyTypeObject *type, PyObject *parent);
 /* The same as a view: its base is `plain`, an array of exactly ndarray. Takes plain. */
 PyObject *asn_subclass_view(PyObject *plain, PyObject *parent);
+/* The slow halves of asn_subclass_keep and _wrap: parent is an instance of a subclass. */
 PyObject *asn_subclass_keep_slow(PyObject *result, PyObject *parent);
 /* object.__array_wrap__(array, context, scalar); one that takes fewer arguments is called
  * with those, with NumPy's warning. */
 PyObject *asn_array_wrap(PyObject *object, PyObject *array, PyObject *context,
                          bool scalar);
+/* out: what the result was to be written to, NULL or None for a new array. */
 PyObject *asn_subclass_wrap_slow(PyObject *result, PyObject *parent, PyObject *out);
 
 /* A new array as an instance of parent's class, finalised from parent; takes result.

@@ -19,10 +19,11 @@
 enum { DEPTH = 4 }; /* this file, getbuffer, PyObject_GetBuffer, who called it */
 
 typedef struct {
-    int depth;
-    bool found;
+    int depth;  /* frames seen */
+    bool found; /* one of them was PyTorch's */
 } walk;
 
+/* One frame of the stack, from the inside out: which library its code is in. */
 static _Unwind_Reason_Code look_at(struct _Unwind_Context *frame, void *arg) {
     walk *w = arg;
     Dl_info where;
@@ -31,6 +32,8 @@ static _Unwind_Reason_Code look_at(struct _Unwind_Context *frame, void *arg) {
     return w->found || ++w->depth >= DEPTH ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
+/* The dictionary of modules is asked first: where PyTorch was never imported there is no
+ * stack to walk. s_torch is the interned name "torch". */
 bool asn_buffer_is_for_torch(int flags) {
     if (flags != PyBUF_WRITABLE && flags != PyBUF_SIMPLE) return false;
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */

@@ -4,9 +4,15 @@
  * this type: they check arguments, this fills memory. Here are seeding and states; the
  * draws are in random_draw.c, random_variates.c and random_orders.c, what is around them
  * in random_trace.c.
- */
+ *
+ * States go in and out as bytes of words, or as the tuples that numpy.random's `state`
+ * dicts are made of. Setting a state in a trace of asnumpy.jit is a step of it; reading
+ * one there is an error, since a replay could not answer. What is checked here is what
+ * memory depends on: lengths, and positions in buffers. */
 #include "python/random/random_engine.h"
 
+/* The state is a block of its own, aligned for its 128-bit numbers, and all zero until it
+ * is seeded. */
 static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args;
     (void)kwargs;
@@ -21,6 +27,7 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)self;
 }
 
+/* The state goes with the object; replays that draw from it hold the object. */
 static void engine_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((asn_engine_object *)self)->acquire);
@@ -32,8 +39,11 @@ static void engine_dealloc(PyObject *self) {
 
 /* ---- seeding and state */
 
+/* What a trace says of a look at the state. */
 static const char looked_at[] = "the state of a random generator is read or moved on";
 
+/* Bytes as n words of `size` bytes each, in the machine's order; borrowed. -1: an error.
+ */
 static int words_from(PyObject *bytes, const void **words, size_t *n, size_t size) {
     char *data;
     Py_ssize_t length;
@@ -47,7 +57,8 @@ static int words_from(PyObject *bytes, const void **words, size_t *n, size_t siz
     return 0;
 }
 
-/* Entropy words (bytes of uint32) mixed into a pool. */
+/* Entropy words (bytes of uint32) mixed into a pool of so many words, as bytes; NULL: an
+ * error. */
 static PyObject *mixed_pool(PyObject *entropy, Py_ssize_t pool_size) {
     const void *words;
     size_t n;
@@ -60,6 +71,7 @@ static PyObject *mixed_pool(PyObject *entropy, Py_ssize_t pool_size) {
     return pool;
 }
 
+/* (entropy, pool_size) */
 static PyObject *engine_seed_pool(PyObject *unused, PyObject *args) {
     (void)unused;
     PyObject *entropy;
@@ -68,7 +80,8 @@ static PyObject *engine_seed_pool(PyObject *unused, PyObject *args) {
     return mixed_pool(entropy, pool_size);
 }
 
-/* SeedSequence: n words drawn from the mixed pool. */
+/* SeedSequence.generate_state: n words drawn from the mixed pool: (entropy, n,
+ * pool_size). */
 static PyObject *engine_seed_words(PyObject *unused, PyObject *args) {
     (void)unused;
     PyObject *entropy;
@@ -87,7 +100,8 @@ static PyObject *engine_seed_words(PyObject *unused, PyObject *args) {
     return result;
 }
 
-/* n words of 64 bits, exactly. */
+/* Copies n words of 64 bits, exactly `want` of them. -1: an error, which names the
+ * engine. */
 static int exact_words(PyObject *bytes, const char *engine, uint64_t *out, size_t want) {
     const void *words;
     size_t n;
@@ -100,6 +114,7 @@ static int exact_words(PyObject *bytes, const char *engine, uint64_t *out, size_
     return 0;
 }
 
+/* (words, dxsm): which of the two output functions. */
 static PyObject *engine_seed_pcg64(PyObject *self, PyObject *args) {
     PyObject *bytes;
     int dxsm;
@@ -110,6 +125,7 @@ static PyObject *engine_seed_pcg64(PyObject *self, PyObject *args) {
     return asn_draw_state_set(self);
 }
 
+/* (words): three of 64 bits, which the algorithm mixes before the first draw. */
 static PyObject *engine_seed_sfc64(PyObject *self, PyObject *bytes) {
     uint64_t three[3];
     if (exact_words(bytes, "SFC64", three, 3) < 0) return NULL;
@@ -117,6 +133,7 @@ static PyObject *engine_seed_sfc64(PyObject *self, PyObject *bytes) {
     return asn_draw_state_set(self);
 }
 
+/* (counter, key): NumPy's 4x64 cipher. */
 static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
     PyObject *counter, *key;
     uint64_t c[4], k[2];
@@ -127,6 +144,7 @@ static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
     return asn_draw_state_set(self);
 }
 
+/* (key): the device's 4x32 cipher, AsNumpy's own stream. */
 static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
     unsigned long long k = PyLong_AsUnsignedLongLong(key);
     if (PyErr_Occurred()) return NULL;
@@ -134,6 +152,8 @@ static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
     return asn_draw_state_set(self);
 }
 
+/* (seed or words): RandomState's two ways to seed, by a number below 2**32, or by an
+ * array. */
 static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
     const void *words;
     size_t n;
@@ -152,7 +172,8 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
     return asn_draw_state_set(self);
 }
 
-/* The whole state as bytes, for pickling and the state properties. */
+/* The whole state as bytes, for pickling and the state properties. Its layout is this
+ * library's and this machine's. */
 static PyObject *engine_get_bytes(PyObject *self, PyObject *unused) {
     if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
@@ -160,6 +181,7 @@ static PyObject *engine_get_bytes(PyObject *self, PyObject *unused) {
                                      sizeof(asn_bitgen));
 }
 
+/* (bytes): of exactly the state's size; what they say is believed. */
 static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
     const void *data;
     size_t n;
@@ -171,12 +193,13 @@ static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
     return asn_draw_state_set(self);
 }
 
-/* CPython's own way to 128 bits is private, and changes. */
+/* A Python int of 128 bits. CPython's own way to 128 bits is private, and changes. */
 static PyObject *int128(unsigned __int128 value) {
     return PyObject_CallMethod((PyObject *)&PyLong_Type, "from_bytes", "y#s",
                                (const char *)&value, (Py_ssize_t)sizeof value, "little");
 }
 
+/* The other way; -1: an error, OverflowError where it does not fit. */
 static int as_int128(PyObject *number, unsigned __int128 *out) {
     PyObject *n = PyNumber_Index(number);
     PyObject *bytes =
@@ -187,7 +210,8 @@ static int as_int128(PyObject *number, unsigned __int128 *out) {
     return bytes ? 0 : -1;
 }
 
-/* PCG64: (state, inc, has_uint32, uinteger). */
+/* PCG64: (state, inc, has_uint32, uinteger). has_uint32: the upper half of the last 64
+ * bits is still to be given out; it is uinteger. */
 static PyObject *engine_get_pcg64(PyObject *self, PyObject *unused) {
     if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
@@ -196,6 +220,7 @@ static PyObject *engine_get_pcg64(PyObject *self, PyObject *unused) {
                          (int)g->has_uint32, (unsigned)g->uinteger);
 }
 
+/* (state, inc, has_uint32, uinteger); the kind stays as it was seeded. */
 static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     PyObject *state, *inc;
     int has_uint32;
@@ -212,7 +237,7 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     return asn_draw_state_set(self);
 }
 
-/* MT19937: (key bytes, pos). */
+/* MT19937: (key bytes, pos): 624 words and how many of them are used. */
 static PyObject *engine_get_mt19937(PyObject *self, PyObject *unused) {
     if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
@@ -221,6 +246,8 @@ static PyObject *engine_get_mt19937(PyObject *self, PyObject *unused) {
                          g->mt.pos);
 }
 
+/* (key bytes, pos). RandomState may be set without having been seeded, so the kind is set
+ * too. */
 static PyObject *engine_set_mt19937(PyObject *self, PyObject *args) {
     const char *key;
     Py_ssize_t length;
@@ -244,6 +271,7 @@ static PyObject *engine_get_gauss(PyObject *self, PyObject *unused) {
     return Py_BuildValue("(id)", (int)g->has_gauss, g->gauss);
 }
 
+/* (has_gauss, gauss) */
 static PyObject *engine_set_gauss(PyObject *self, PyObject *args) {
     int has_gauss;
     double gauss;
@@ -262,6 +290,7 @@ static PyObject *engine_get_sfc64(PyObject *self, PyObject *unused) {
                          (int)g->has_uint32, (unsigned)g->uinteger);
 }
 
+/* (words, has_uint32, uinteger) */
 static PyObject *engine_set_sfc64(PyObject *self, PyObject *args) {
     PyObject *words;
     int has_uint32;
@@ -287,6 +316,8 @@ static PyObject *engine_get_philox4x64(PyObject *self, PyObject *unused) {
                          (int)g->has_uint32, (unsigned)g->uinteger);
 }
 
+/* (counter, key, buffer, pos, has_uint32, uinteger): everything is read before anything
+ * is set. */
 static PyObject *engine_set_philox4x64(PyObject *self, PyObject *args) {
     PyObject *counter, *key, *buffer;
     int pos, has_uint32;
@@ -311,6 +342,7 @@ static PyObject *engine_set_philox4x64(PyObject *self, PyObject *args) {
     return asn_draw_state_set(self);
 }
 
+/* (blocks): 32 bytes, a number of 256 bits. */
 static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
     if (asn_draw_refused(looked_at)) return NULL;
     uint64_t words[4];
@@ -319,6 +351,7 @@ static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
     Py_RETURN_NONE;
 }
 
+/* As numpy.random's jumped(). */
 static PyObject *engine_jump_mt19937(PyObject *self, PyObject *unused) {
     if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
@@ -326,6 +359,7 @@ static PyObject *engine_jump_mt19937(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+/* (delta): modulo 2**128, so that negative numbers move back. */
 static PyObject *engine_advance(PyObject *self, PyObject *delta) {
     if (asn_draw_refused(looked_at)) return NULL;
     unsigned __int128 d;
@@ -343,6 +377,7 @@ static PyObject *engine_advance(PyObject *self, PyObject *delta) {
     Py_RETURN_NONE;
 }
 
+/* (lock): its acquire and release are kept; draws of all methods take it from then on. */
 static PyObject *engine_guard(PyObject *self, PyObject *lock) {
     asn_engine_object *e = (asn_engine_object *)self;
     PyObject *acquire = PyObject_GetAttrString(lock, "acquire");
@@ -409,7 +444,8 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* The draws' methods, which live in files of their own. */
+/* The draws' methods, which live in files of their own, as descriptors of the type. -1:
+ * an error. */
 static int add_methods(PyMethodDef *method) {
     for (; method->ml_name; method++) {
         PyObject *descriptor = PyDescr_NewMethod(asn_py.bit_engine, method);
@@ -421,6 +457,7 @@ static int add_methods(PyMethodDef *method) {
     return 0;
 }
 
+/* Makes the type and gives it the methods of the other files. */
 int asn_random_init_type(PyObject *module) {
     asn_py.bit_engine = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!asn_py.bit_engine || add_methods(asn_draw_methods) < 0 ||

@@ -7,7 +7,10 @@
  * Draws hold the GIL and the generator's lock (ASN_LOCKED_DRAW). In a trace of
  * asnumpy.jit they are steps of the host's, so what describes one is a struct that can be
  * copied.
- */
+ *
+ * Methods whose name begins with "scaled" or that take plain numbers alone are quick
+ * ways: they return NotImplemented where arguments need a closer look, and Python then
+ * goes the general way. Both draw the same numbers. */
 #include <math.h>
 
 #include "python/convert.h"
@@ -15,6 +18,8 @@
 #include "random/draw.h"
 #include "python/random/random_engine.h"
 
+/* (Contract in random_engine.h.) `source` has fill, what, size and keep; engine and
+ * keeper are set here. */
 PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_t *shape,
                          asn_filler source) {
     asn_ndarray *r = asn_ndarray_alloc();
@@ -34,9 +39,12 @@ PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_
     return (PyObject *)r;
 }
 
-/* Philox's floats are drawn by the device, in parallel: from whole pairs of words on. */
+/* Philox's floats are drawn by the device, in parallel: from whole pairs of words on, so
+ * an odd place in the stream is rounded up. The generator's place moves behind what is
+ * drawn. */
 static PyObject *draw_on_device(asn_bitgen *g, const asn_draw *d, int ndim,
                                 const int64_t *shape) {
+    /* The device draws words in pairs; a word that the host left over is skipped. */
     uint64_t pair = ((uint64_t)g->pcg.state + 1) / 2;
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -51,11 +59,12 @@ static PyObject *draw_on_device(asn_bitgen *g, const asn_draw *d, int ndim,
     return (PyObject *)r;
 }
 
-/* size None: one Python float, or a NumPy integer. */
+/* One draw of `size`. size None: one Python float, or a NumPy integer. */
 static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
     asn_bitgen *g = asn_engine_of(self);
+    /* A number, not an array of no dimensions: as numpy.random gives it. */
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
         if (asn_draw_refused_number()) return NULL;
@@ -64,6 +73,7 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
             return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
         double wide;
         float single;
+        /* Bytes past a float32 are zero, and not looked at. */
         memcpy(&wide, one.bytes, sizeof wide);
         memcpy(&single, one.bytes, sizeof single);
         return PyFloat_FromDouble(d->dtype == ASN_F32 ? single : wide);
@@ -82,7 +92,8 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
                           ASN_FILLER_OF(asn_draw_fill, *d, NULL));
 }
 
-/* (size, dtype=float64) */
+/* uniform, normal, gauss: (size, dtype=float64). float32 has words of its own (half as
+ * many), but for gauss, which has none. */
 static PyObject *run_float(PyObject *self, PyObject *const *args, Py_ssize_t n,
                            asn_draw_kind kind) {
     asn_draw d = {.kind = kind, .dtype = ASN_F64};
@@ -94,20 +105,24 @@ static PyObject *run_float(PyObject *self, PyObject *const *args, Py_ssize_t n,
     return run(self, &d, args[0]);
 }
 
+/* (size, dtype): [0, 1). */
 static PyObject *engine_uniform(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return run_float(self, args, n, ASN_DRAW_UNIFORM);
 }
 
+/* (size, dtype): Generator's normals, by the ziggurat. */
 static PyObject *engine_normal(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return run_float(self, args, n, ASN_DRAW_NORMAL);
 }
 
+/* (size): RandomState's normals, by the polar method, which makes two at a time. */
 static PyObject *engine_gauss(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return run_float(self, args, n, ASN_DRAW_GAUSS);
 }
 
-/* (size, start, stretch): start + stretch * drawn, float64; downwards: stretch may be
- * negative. NotImplemented: the numbers need a closer look, or the device draws. */
+/* (size, start, stretch): start + stretch * drawn, float64; for uniform numbers `stretch`
+ * comes as the upper end. downwards: stretch may be negative. NotImplemented: the numbers
+ * need a closer look (NumPy refuses them, or they overflow), or the device draws. */
 static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
                             asn_draw_kind kind, bool downwards) {
     asn_draw d = {.kind = kind, .dtype = ASN_F64};
@@ -118,6 +133,7 @@ static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
     if ((g->kind == ASN_PHILOX && args[0] != Py_None) ||
         !asn_plain_number(args[1], &d.start) || !asn_plain_number(args[2], &d.stretch))
         Py_RETURN_NOTIMPLEMENTED;
+    /* The width; it may overflow, which is looked at next. */
     if (kind == ASN_DRAW_UNIFORM) d.stretch -= d.start;
     if (!isfinite(d.start) || !isfinite(d.stretch) || (signbit(d.stretch) && !downwards))
         Py_RETURN_NOTIMPLEMENTED;
@@ -132,6 +148,8 @@ static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
                           ASN_FILLER_OF(asn_draw_fill_scaled, d, NULL));
 }
 
+/* Generator.uniform refuses an upper end below the lower one, RandomState.uniform does
+ * not. */
 static PyObject *engine_scaled_uniform(PyObject *self, PyObject *const *args,
                                        Py_ssize_t n) {
     return run_scaled(self, args, n, ASN_DRAW_UNIFORM, false);
@@ -142,6 +160,7 @@ static PyObject *engine_legacy_uniform(PyObject *self, PyObject *const *args,
     return run_scaled(self, args, n, ASN_DRAW_UNIFORM, true);
 }
 
+/* (size, loc, scale), of either kind of normals. */
 static PyObject *engine_scaled_normal(PyObject *self, PyObject *const *args,
                                       Py_ssize_t n) {
     return run_scaled(self, args, n, ASN_DRAW_NORMAL, false);
@@ -152,7 +171,8 @@ static PyObject *engine_scaled_gauss(PyObject *self, PyObject *const *args,
     return run_scaled(self, args, n, ASN_DRAW_GAUSS, false);
 }
 
-/* The bounds [*first, *last] of a draw of int64, from Python's integers. */
+/* The bounds [*first, *last] of a draw of int64, from Python's integers; high None: from
+ * 0 to below low. false: they are not plain, or leave nothing to draw. */
 static bool plain_bounds(PyObject *low, PyObject *high, bool endpoint, int64_t *first,
                          int64_t *last) {
     int over_low = 0, over_high = 0;
@@ -175,6 +195,7 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
     int64_t first, last;
     asn_draw d = {.kind = ASN_DRAW_BOUNDED, .dtype = ASN_I64};
     if (n != 6) return PyErr_Format(PyExc_TypeError, "expected 6 arguments, got %zd", n);
+    /* Two kinds of int64: of dtype int a single number is Python's own int. */
     bool pythons = args[3] == (PyObject *)&PyLong_Type;
     if (!pythons && (args[3] == (PyObject *)&PyBool_Type ||
                      asn_dtype_from_py(args[3], &d.dtype) < 0)) {
@@ -186,6 +207,7 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
         !asn_dtype_holds(d.dtype, first, last))
         Py_RETURN_NOTIMPLEMENTED;
     d.masked = args[5] == Py_True;
+    /* Modulo 2**64: the sum with what is drawn wraps back. */
     d.offset = (uint64_t)first;
     d.range = (uint64_t)last - (uint64_t)first;
     if (!pythons || args[0] != Py_None) return run(self, &d, args[0]);
@@ -195,7 +217,8 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
     return PyLong_FromLongLong(one);
 }
 
-/* (size, dtype, low, range, masked): low modulo 2^64. */
+/* (size, dtype, low, range, masked): integers in [low, low + range]; low modulo 2^64.
+ * masked: by rejection under a bit mask, as RandomState draws; else Lemire's method. */
 static PyObject *engine_bounded(PyObject *self, PyObject *args) {
     PyObject *size, *dtype;
     unsigned long long low, range;
@@ -213,19 +236,21 @@ static PyObject *engine_bounded(PyObject *self, PyObject *args) {
 }
 
 /* (dtype, shape, lows, ranges, masked): an integer in [low, low + range] per element;
- * both are uint64 NumPy arrays of the shape's size. */
+ * both are uint64 NumPy arrays of the shape's size. What a draw needs: */
 typedef struct {
-    int bytes;
+    int bytes; /* of an element; 0: bool */
     bool masked;
-    const uint64_t *offset, *range;
+    const uint64_t *offset, *range; /* borrowed; in a trace copies */
 } each;
 
+/* As asn_filler's fill: n elements into out, from generator g. */
 static asn_status fill_each(void *g, const void *what, int64_t n, void *out) {
     const each *e = what;
     asn_fill_bounded_each(g, n, e->bytes, e->masked, e->offset, e->range, out);
     return ASN_OK;
 }
 
+/* As asn_filler's keep: a trace keeps copies of both arrays. false: memory ran out. */
 static bool keep_each(void *copy, int64_t n) {
     each *e = copy;
     e->offset = asn_capture_copy(e->offset, (size_t)n * sizeof *e->offset);
@@ -233,6 +258,7 @@ static bool keep_each(void *copy, int64_t n) {
     return e->offset && e->range;
 }
 
+/* What Python has checked and broadcast is only measured here. */
 static PyObject *engine_bounded_each(PyObject *self, PyObject *args) {
     PyObject *dtype, *size;
     PyArrayObject *lows, *ranges;
@@ -261,7 +287,8 @@ static PyObject *engine_bounded_each(PyObject *self, PyObject *args) {
                           ASN_FILLER_OF(fill_each, e, keep_each));
 }
 
-/* n: the next n words as bytes of uint64 (of uint32 for MT19937, widened). */
+/* (n): the next n words as bytes of uint64 (of uint32 for MT19937, widened). In a trace
+ * an error: what the host got would not change. */
 static PyObject *engine_raw(PyObject *self, PyObject *count) {
     asn_bitgen *g = asn_engine_of(self);
     Py_ssize_t n = PyNumber_AsSsize_t(count, PyExc_OverflowError);
@@ -278,6 +305,8 @@ static PyObject *engine_raw(PyObject *self, PyObject *count) {
     return result;
 }
 
+/* The methods as the table has them, under the generator's lock; raw goes without, as its
+ * caller locks. */
 ASN_LOCKED_DRAW(engine_uniform)
 ASN_LOCKED_DRAW(engine_normal)
 ASN_LOCKED_DRAW(engine_gauss)

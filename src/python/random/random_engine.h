@@ -11,6 +11,7 @@
 #include "graph/capture/replay.h"
 #include "random/bitgen.h"
 
+/* The Python object: one generator. */
 typedef struct {
     PyObject_HEAD asn_bitgen *engine; /* 16-byte aligned: it holds 128-bit numbers */
     PyObject *acquire, *release;      /* of the lock that draws take; or NULL */
@@ -43,13 +44,16 @@ PyObject *asn_draw_leave(PyObject *release, PyObject *drawn);
         return asn_draw_leave(release, name(self, args));                                \
     }
 
-/* In a trace: fails, where a number that is no array is drawn, or the state is read. */
+/* In a trace: fails, where a number that is no array is drawn, or the state is read:
+ * true, with the exception set. Else false. */
 bool asn_draw_refused(const char *what);
 /* ... where it is a number. */
 bool asn_draw_refused_number(void);
-/* The state was set: None; in a trace, a replay sets it to the same. */
+/* The state was set: None (a new reference); in a trace, a replay sets it to the same.
+ * NULL: an error. */
 PyObject *asn_draw_state_set(PyObject *self);
-/* What holds the engine for a capture. */
+/* What holds the engine for a capture: its references, and its lock while a replay draws.
+ */
 asn_keeper asn_draw_keeper(PyObject *self);
 
 /* A new array of that shape, filled where the host reaches its memory, else through a

@@ -1,12 +1,20 @@
-/* L3 python: BitEngine's orders: shuffled indices, samples, lists shuffled in place. */
+/* L3 python: BitEngine's orders: shuffled indices, samples, lists shuffled in place.
+ *
+ * Orders are int64 arrays drawn as any numbers are (random_draw.c); permutation, shuffle
+ * and choice of asnumpy.random gather by them. Only lists are shuffled themselves: their
+ * items are Python's. The algorithms, and so the orders, are NumPy's (random/bitgen.h).
+ */
 #include "python/convert.h"
 #include "python/random/random_engine.h"
 
+/* What a draw of orders is: rows of `row` indices, each shuffled down to place `first`.
+ */
 typedef struct {
     bool masked;
     int64_t row, first;
 } shuffle;
 
+/* n elements into out: n / row orders, each a shuffle of its own. */
 static asn_status fill_shuffle(void *g, const void *what, int64_t n, void *out) {
     const shuffle *s = what;
     int64_t *order = out;
@@ -33,17 +41,20 @@ static PyObject *engine_shuffled(PyObject *self, PyObject *args) {
                           ASN_FILLER_OF(fill_shuffle, s, NULL));
 }
 
-/* Shuffles a list in place. */
+/* shuffle_list(list): in place, with positions drawn by rejection under a bit mask. */
 static PyObject *engine_shuffle_list(PyObject *self, PyObject *list) {
     if (!PyList_CheckExact(list))
         return PyErr_Format(PyExc_TypeError, "shuffle_list takes a list");
     Py_ssize_t n = PyList_GET_SIZE(list);
     if (n < 2) Py_RETURN_NONE;
     if (asn_draw_refused("a list is shuffled")) return NULL;
+    /* Positions, and behind them the items: both n long. */
     int64_t *order = asn_malloc((size_t)n * (sizeof *order + sizeof(PyObject *)));
     if (!order) return asn_raise(ASN_ERR_MEMORY);
     PyObject **items = (PyObject **)(order + n);
     shuffle s = {.masked = true, .row = n, .first = 1};
+    /* The order is of the list as it is now: nothing runs in between that could change
+     * it. */
     asn_status status = fill_shuffle(asn_engine_of(self), &s, n, order);
     for (Py_ssize_t i = 0; i < n; i++)
         items[i] = PyList_GET_ITEM(list, order[i]);
@@ -54,11 +65,13 @@ static PyObject *engine_shuffle_list(PyObject *self, PyObject *list) {
     Py_RETURN_NONE;
 }
 
+/* k of n, in random order or as they were found. */
 typedef struct {
     int64_t n;
     bool shuffled;
 } sample;
 
+/* All k at once: n is the population. */
 static asn_status fill_sample(void *g, const void *what, int64_t k, void *out) {
     const sample *s = what;
     return asn_sample(g, s->n, k, s->shuffled, out);

@@ -3,11 +3,16 @@
  *
  * A trace holds the library's lock, which whoever draws may wait for with the generator's
  * in hand: so it gives up where others wait. A replay takes the generator's first.
- */
+ *
+ * A traced draw is a step of the host's with a copy of its description, and the capture
+ * keeps the engine (asn_keeper): its reference as long as there are replays, its lock as
+ * long as one runs. */
 #include "python/random/random_engine.h"
 
 /* ---- the lock */
 
+/* (Contract in random_engine.h.) *release is a new reference, of the lock that was taken,
+ * even if guard() is called meanwhile. */
 bool asn_draw_enter(PyObject *self, PyObject **release) {
     enum { PATIENCE = 1 }; /* seconds */
     asn_engine_object *e = (asn_engine_object *)self;
@@ -32,6 +37,7 @@ bool asn_draw_enter(PyObject *self, PyObject **release) {
     return have > 0;
 }
 
+/* (Contract in random_engine.h.) An error of the lock drops the result. */
 PyObject *asn_draw_leave(PyObject *release, PyObject *drawn) {
     PyObject *type, *value, *trace;
     if (!release) return drawn;
@@ -46,17 +52,21 @@ PyObject *asn_draw_leave(PyObject *release, PyObject *drawn) {
 
 /* ---- in a trace */
 
+/* (Contracts in random_engine.h.) The refusal says where in the program it was, too. */
 bool asn_draw_refused(const char *what) {
     if (!asn_capture_open()) return false;
     asn_raise(asn_capture_refuse(what));
     return true;
 }
 
+/* A number is drawn for the host, which a replay would not see. */
 bool asn_draw_refused_number(void) {
     return asn_draw_refused("a random number that is no array is drawn (size=() draws an "
                             "array of no dimensions)");
 }
 
+/* asn_keeper's four: of the engine object, by the interpreter's rules, whose lock is
+ * held. */
 static void hold(void *engine) {
     Py_INCREF((PyObject *)engine);
 }
@@ -65,6 +75,7 @@ static void let_go(void *engine) {
     Py_DECREF((PyObject *)engine);
 }
 
+/* The lock stays taken when its bound method is dropped: leave() asks the object anew. */
 static asn_status enter(void *engine) {
     PyObject *release;
     if (asn_draw_enter(engine, &release)) {
@@ -76,6 +87,7 @@ static asn_status enter(void *engine) {
                                           "function draws from could not be taken");
 }
 
+/* By the object's present `release`. */
 static void leave(void *engine) {
     PyObject *release = ((asn_engine_object *)engine)->release;
     (void)asn_draw_leave(Py_XNewRef(release), NULL);
@@ -85,10 +97,12 @@ asn_keeper asn_draw_keeper(PyObject *self) {
     return (asn_keeper){self, hold, let_go, enter, leave};
 }
 
+/* A state to go back to, and where it is set. */
 typedef struct {
     asn_bitgen *engine, state;
 } stated;
 
+/* The step "seed" of a replay; it has no memory. */
 static asn_status restore(const void *context, void *const *memory) {
     (void)memory;
     const stated *s = context;
@@ -96,6 +110,7 @@ static asn_status restore(const void *context, void *const *memory) {
     return ASN_OK;
 }
 
+/* The state that is set is copied, so that each replay sets it again. */
 PyObject *asn_draw_state_set(PyObject *self) {
     if (!asn_capture_open()) Py_RETURN_NONE;
     asn_keeper keeper = asn_draw_keeper(self);

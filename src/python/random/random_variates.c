@@ -3,17 +3,24 @@
  * Parameters are read by the host (they say which numbers to draw): as float64 by NumPy's
  * safe casting, as int64 by truncation. Those that are arrays are spread over the
  * result's shape.
- */
+ *
+ * The distributions with up to three parameters are rows of a table (random/variates.h)
+ * and have one method, variate(); the rest of the file is what does not fit a row:
+ * float32, and results that are rows of k numbers. Each of these has a struct that
+ * describes a draw, a fill_... that does it, and, where the struct points to arrays, a
+ * keep_... that a trace copies them with. */
 #include "random/variates.h"
 #include "python/convert.h"
 #include "python/random/random_engine.h"
 
+/* A parameter that is no array, by the row's kind of it. */
 typedef union {
     double real;
     int64_t integer;
 } number;
 
-/* A parameter is one of `arrays`, or where that is NULL, of `numbers`. */
+/* One call's parameters. Each is one of `arrays` (owned), or where that is NULL, of
+ * `numbers`; values and step are what the row's fill takes: element i at i * step. */
 typedef struct {
     const asn_variate *row;
     PyArrayObject *arrays[ASN_VARIATE_PARAMS];
@@ -22,18 +29,21 @@ typedef struct {
     int64_t step[ASN_VARIATE_PARAMS];
 } parameters;
 
+/* Releases the arrays. */
 static void drop(parameters *p) {
     for (int k = 0; k < ASN_VARIATE_PARAMS; k++)
         Py_CLEAR(p->arrays[k]);
 }
 
+/* As asn_filler's fill, the others below likewise: n variates into out. */
 static asn_status fill_variate(void *g, const void *what, int64_t n, void *out) {
     const parameters *p = what;
     p->row->fill(g, n, p->values, p->step, out);
     return ASN_OK;
 }
 
-/* Those that are arrays have an element each, or one for all. */
+/* As asn_filler's keep, the others below likewise: what the description points to is
+ * copied. Parameters that are arrays have an element each, or one for all. */
 static bool keep_variate(void *copy, int64_t n) {
     parameters *p = copy;
     for (int k = 0; k < p->row->nparams; k++) {
@@ -45,7 +55,8 @@ static bool keep_variate(void *copy, int64_t n) {
     return true;
 }
 
-/* The complaint with the parameter's name in each of up to three places. */
+/* Parameter k by the row's checks: -1: ValueError, NumPy's complaint with the parameter's
+ * name in each of up to three places. */
 static int check(const parameters *p, int k) {
     const char *name = p->row->params[k];
     PyArrayObject *a = p->arrays[k];
@@ -56,6 +67,7 @@ static int check(const parameters *p, int k) {
     return -1;
 }
 
+/* The shape as a tuple, for the message. */
 static PyObject *shape_tuple(int ndim, const npy_intp *shape) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int d = 0; tuple && d < ndim; d++) {
@@ -66,6 +78,7 @@ static PyObject *shape_tuple(int ndim, const npy_intp *shape) {
     return tuple;
 }
 
+/* NumPy's ValueError of a size= that the parameters do not broadcast to; -1. */
 static int refuse_size(int ndim, const npy_intp *shape, int got, const npy_intp *inputs) {
     PyObject *a = shape_tuple(ndim, shape), *b = shape_tuple(got, inputs);
     if (a && b)
@@ -78,7 +91,8 @@ static int refuse_size(int ndim, const npy_intp *shape, int got, const npy_intp 
     return -1;
 }
 
-/* The result's shape: size, or what the parameters broadcast to. */
+/* The result's shape: size, or what the parameters broadcast to; none of either: no
+ * dimensions. -1: an error. */
 static int result_shape(const parameters *p, PyObject *size, int *ndim, npy_intp *shape) {
     PyObject *arrays[ASN_VARIATE_PARAMS];
     int n = 0, given = -1;
@@ -103,6 +117,7 @@ static int result_shape(const parameters *p, PyObject *size, int *ndim, npy_intp
     } else {
         bool fits = inputs <= given;
         for (int d = 0; fits && d < inputs; d++)
+            /* size= may have more axes, but no smaller ones. */
             fits = all->dimensions[d] == 1 ||
                    all->dimensions[d] == shape[given - inputs + d];
         if (!fits) failed = refuse_size(given, shape, inputs, all->dimensions);
@@ -111,13 +126,15 @@ static int result_shape(const parameters *p, PyObject *size, int *ndim, npy_intp
     return failed;
 }
 
-/* Arrays become as large as the result, so that element i is at i. */
+/* Arrays become as large as the result, so that element i is at i; those of no dimensions
+ * stay, with step 0. -1: an error. */
 static int spread(parameters *p, int ndim, npy_intp *shape) {
     for (int k = 0; k < p->row->nparams; k++) {
         if (!p->arrays[k]) {
             p->values[k] = &p->numbers[k];
             continue;
         }
+        /* NumPy's broadcasting, to the array that the fill walks. */
         if (PyArray_NDIM(p->arrays[k]) > 0) {
             PyArrayObject *whole = (PyArrayObject *)PyArray_SimpleNew(
                 ndim, shape, PyArray_TYPE(p->arrays[k]));
@@ -133,6 +150,7 @@ static int spread(parameters *p, int ndim, npy_intp *shape) {
     return 0;
 }
 
+/* A parameter that is a plain number, into numbers[k]. */
 static bool is_plain(parameters *p, int k, PyObject *o) {
     int over;
     if (p->row->kinds[k] != 'l') return asn_plain_number(o, &p->numbers[k].real);
@@ -141,6 +159,7 @@ static bool is_plain(parameters *p, int k, PyObject *o) {
     return !over;
 }
 
+/* All of them; -1: an error, of reading first, then of the checks in their order. */
 static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t count) {
     if (count != p->row->nparams) {
         PyErr_Format(PyExc_TypeError, "%s takes %d parameters, got %zd", p->row->name,
@@ -176,6 +195,7 @@ static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t coun
     return 0;
 }
 
+/* size=None with plain parameters: one Python number. */
 static PyObject *one(PyObject *self, const parameters *p) {
     number value;
     if (asn_draw_refused_number()) return NULL;
@@ -184,7 +204,9 @@ static PyObject *one(PyObject *self, const parameters *p) {
                            : PyFloat_FromDouble(value.real);
 }
 
-/* The row of a name, looked up once per name object: the callers' constants. */
+/* The row of a name, looked up once per name object: the callers' constants. NULL: an
+ * error. A table of few places, by the object's address; it holds references, so an
+ * address stays the name's. */
 static const asn_variate *find_row(PyObject *name, bool legacy) {
     enum { PLACES = 128 };
     static struct {
@@ -192,6 +214,7 @@ static const asn_variate *find_row(PyObject *name, bool legacy) {
         const asn_variate *row;
     } known[PLACES];
     static asn_mutex mutex;
+    /* Two names on one place displace each other: slower, not wrong. */
     size_t at = ((uintptr_t)name >> 4 ^ (uintptr_t)legacy) % PLACES;
     asn_mutex_lock(&mutex);
     const asn_variate *found =
@@ -212,7 +235,7 @@ static const asn_variate *find_row(PyObject *name, bool legacy) {
     return row;
 }
 
-/* (name, size, *parameters) */
+/* variate and legacy_variate: (name, size, *parameters). */
 static PyObject *run_variate(PyObject *self, PyObject *const *args, Py_ssize_t n,
                              bool legacy) {
     if (n < 2) return PyErr_Format(PyExc_TypeError, "variate(name, size, ...)");
@@ -236,6 +259,8 @@ static PyObject *run_variate(PyObject *self, PyObject *const *args, Py_ssize_t n
     return result;
 }
 
+/* Generator's algorithms, and RandomState's, which are frozen: the same name may be two
+ * rows. */
 static PyObject *engine_variate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return run_variate(self, args, n, false);
 }
@@ -245,8 +270,12 @@ static PyObject *engine_legacy_variate(PyObject *self, PyObject *const *args,
     return run_variate(self, args, n, true);
 }
 
-/* ---- float32, and rows of numbers */
+/* ---- float32, and rows of numbers
+ *
+ * These come from Python with arguments checked; what is looked at here is that arrays
+ * are as long as the draw reads. */
 
+/* The standard exponential; inverse: by -log(1 - u), else the ziggurat. */
 typedef struct {
     bool single, inverse;
 } exponential;
@@ -272,6 +301,7 @@ static PyObject *engine_exponential(PyObject *self, PyObject *args) {
                           ASN_FILLER_OF(fill_exponential, e, NULL));
 }
 
+/* The standard gamma of float32; step 0: one shape for all. */
 typedef struct {
     const float *shape;
     int64_t step;
@@ -283,14 +313,15 @@ static asn_status fill_gamma_float(void *g, const void *what, int64_t n, void *o
     return ASN_OK;
 }
 
+/* step 0: one shape for all elements. */
 static bool keep_gamma_float(void *copy, int64_t n) {
     gamma_float *p = copy;
     p->shape = asn_capture_copy(p->shape, (size_t)(p->step ? n : 1) * sizeof *p->shape);
     return p->shape != NULL;
 }
 
-/* Rows: the result's shape is size's, then one axis of k. `values`: a contiguous NumPy
- * array of the type, with at least `least` elements. */
+/* A contiguous NumPy array of the type, with at least `least` elements; -1: ValueError.
+ */
 static int contiguous(PyArrayObject *a, int type, int64_t least) {
     if (PyArray_TYPE(a) == type && PyArray_ISCARRAY_RO(a) && PyArray_SIZE(a) >= least)
         return 0;
@@ -309,6 +340,7 @@ static PyObject *engine_gamma_float(PyObject *self, PyObject *args) {
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     for (int d = 0; d < ndim; d++)
         count *= shape[d];
+    /* One element, or as many as the result has. */
     bool spread = PyArray_SIZE(shapes) == count && PyArray_NDIM(shapes) > 0;
     if (contiguous(shapes, NPY_FLOAT, spread ? count : 1) < 0) return NULL;
     gamma_float p = {.shape = PyArray_DATA(shapes), .step = spread};
@@ -316,14 +348,17 @@ static PyObject *engine_gamma_float(PyObject *self, PyObject *args) {
                           ASN_FILLER_OF(fill_gamma_float, p, keep_gamma_float));
 }
 
+/* Rows that add up to 1. */
 typedef struct {
     bool legacy;
     int64_t k;
     const double *alpha;
 } dirichlet;
 
+/* n counts numbers, of which k make a row; so below. */
 static asn_status fill_dirichlet(void *g, const void *what, int64_t n, void *out) {
     const dirichlet *d = what;
+    /* Rows: the result's shape is size's, then one axis of k. */
     return asn_fill_dirichlet(g, d->legacy, n / d->k, d->k, d->alpha, out);
 }
 
@@ -344,6 +379,7 @@ static PyObject *engine_dirichlet(PyObject *self, PyObject *args) {
         return NULL;
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     dirichlet d = {.legacy = legacy != 0, .k = PyArray_SIZE(alpha)};
+    /* A result without axes has no rows to fill. */
     if (contiguous(alpha, NPY_DOUBLE, ndim ? shape[ndim - 1] : INT64_MAX) < 0)
         return NULL;
     d.alpha = PyArray_DATA(alpha);
@@ -351,8 +387,9 @@ static PyObject *engine_dirichlet(PyObject *self, PyObject *args) {
                           ASN_FILLER_OF(fill_dirichlet, d, keep_dirichlet));
 }
 
+/* How often each of k outcomes came up in a row's trials. */
 typedef struct {
-    int64_t k, p_step;
+    int64_t k, p_step; /* p_step: k, or 0: one row of p for all */
     const int64_t *trials;
     const double *p;
 } multinomial;
@@ -363,6 +400,7 @@ static asn_status fill_multinomial(void *g, const void *what, int64_t n, void *o
     return ASN_OK;
 }
 
+/* trials has one element for each row, p one row or as many. */
 static bool keep_multinomial(void *copy, int64_t n) {
     multinomial *m = copy;
     size_t rows = (size_t)(n / m->k), p = m->p_step ? (size_t)n : (size_t)m->k;
@@ -394,6 +432,7 @@ static PyObject *engine_multinomial(PyObject *self, PyObject *args) {
                           ASN_FILLER_OF(fill_multinomial, m, keep_multinomial));
 }
 
+/* How many of each of k colors are among nsample drawn without putting back. */
 typedef struct {
     bool by_count;
     int64_t k, nsample, *colors;

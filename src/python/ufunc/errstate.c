@@ -1,27 +1,27 @@
-/* L3 python: floating-point conditions -> warnings, errors, callbacks (errstate, seterr,
+/* L3 python: floating-point exceptions -> warnings, errors, callbacks (errstate, seterr,
  * geterr, seterrcall).
  *
- * The core collects the conditions of what it runs; after an operation that ran at once,
- * and after every synchronisation, they are taken and reported under the present modes.
- * While one is "raise", "call", "print" or "log", operations run as they are called, so
- * that the error comes from the call that met the condition.
- * While every mode is "ignore" the core does not collect at all.
+ * The core collects the exceptions that what it runs raises; after an operation that ran
+ * at once, and after every synchronisation, they are taken and reported under the present
+ * modes. While one is "raise", "call", "print" or "log", operations run as they are
+ * called, so that the error comes from the call that raised the exception. While every
+ * mode is "ignore" the core does not collect at all.
  *
  * The modes are NumPy's own: its context variable holds an object of them, so a thread
  * and an asyncio task have theirs, and numpy.errstate is asnumpy.errstate. The core works
  * under those of one context, `active`; at each call it asks whose context it is
- * (adopt_present), and what was recorded under other modes runs first, so that
- * `with errstate(...)` covers exactly the operations inside it. While no modes are set
- * every context has the same object, and asking is one look at the variable.
+ * (adopt_present), and what was recorded under other modes runs first, so that `with
+ * errstate(...)` covers exactly the operations inside it. While no modes are set every
+ * context has the same object, and asking is one look at the variable.
  *
  * `active` and `before` are read and written with the library's lock held: threads
  * without a global lock come with their contexts at the same time. Reports may run any
- * Python code, so they are made of a copy of the modes, without the lock.
- */
+ * Python code, so they are made of a copy of the modes, without the lock. */
 #include "python/args.h"
 #include "graph/lock.h"
 #include "graph/device/fallback.h"
 
+/* NumPy's modes. Those above MODE_WARN need operations to run at once. */
 enum { MODE_IGNORE, MODE_WARN, MODE_RAISE, MODE_CALL, MODE_PRINT, MODE_LOG, MODE_COUNT };
 static const char *const mode_names[MODE_COUNT] = {"ignore", "warn",  "raise",
                                                    "call",   "print", "log"};
@@ -33,6 +33,8 @@ static const struct {
               {"under", "underflow"},
               {"invalid", "invalid value"}};
 
+/* Mode "call": callback(text, flags), with NumPy's bits, which are the core's. -1: it
+ * raised, or there is none (NumPy's NameError). */
 static int report_call(PyObject *callback, const char *text, uint32_t flags) {
     if (!callback) {
         PyErr_Format(PyExc_NameError,
@@ -44,6 +46,7 @@ static int report_call(PyObject *callback, const char *text, uint32_t flags) {
     return r ? 0 : -1;
 }
 
+/* Mode "log": callback.write(message), likewise. */
 static int report_log(PyObject *callback, const char *message) {
     if (!callback) {
         PyErr_Format(PyExc_NameError,
@@ -56,7 +59,8 @@ static int report_log(PyObject *callback, const char *message) {
     return r ? 0 : -1;
 }
 
-/* 0: reported, or nothing to do; -1: an exception is set. */
+/* One exception (kind: of `kinds`) by its mode; name: the operation's. 0: reported, or
+ * nothing to do; -1: a Python exception is set. */
 static int report_one(const asn_modes *m, int kind, uint32_t flags, const char *name) {
     char message[160];
     PyOS_snprintf(message, sizeof message, "%s encountered in %s", kinds[kind].text,
@@ -74,6 +78,7 @@ static int report_one(const asn_modes *m, int kind, uint32_t flags, const char *
     }
 }
 
+/* The warning of set_fallback("warn") comes the same way, as a flag of its own. */
 static int report_fallback(void) {
     const char *what = asn_fallback_take();
     return what ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
@@ -84,6 +89,8 @@ static int report_fallback(void) {
                 : 0;
 }
 
+/* All exceptions of flags, in NumPy's order, until one is an error. Any Python code may
+ * run. */
 static int report(const asn_modes *m, uint32_t flags, const char *name) {
     if (flags & ASN_FALLBACK_MET && report_fallback() < 0) return -1;
     /* A conversion runs as the copy of a cast; NumPy calls it by its purpose. */
@@ -95,22 +102,27 @@ static int report(const asn_modes *m, uint32_t flags, const char *name) {
     return 0;
 }
 
-/* Owns its callback; the lock is held. */
+/* The active modes to report by; owns its callback; the lock is held. */
 static asn_modes copy_of_active(void) {
     asn_modes m = asn_py.active;
     Py_XINCREF(m.callback);
     return m;
 }
 
+/* (Contract in core.h.) By the modes as they are now, whatever they were when the
+ * operation was called. */
 int asn_fp_report(uint32_t flags, const char *name) {
     asn_lock();
     asn_modes m = copy_of_active();
     asn_unlock();
+    /* Without the lock: a callback may call this library. */
     int failed = report(&m, flags, name);
     Py_XDECREF(m.callback);
     return failed;
 }
 
+/* (Contract in core.h.) own: the exceptions of the ufunc itself, not of a cast on the
+ * way. */
 int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
     bool own = strcmp(name, asn_op_table[op].name) == 0 || strcmp(name, "reduce") == 0;
     return asn_fp_report(flags, own ? method : name);
@@ -118,11 +130,13 @@ int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_o
 
 /* ---- the modes of the context */
 
+/* Everything recorded runs, and is waited for; -1: its error, or that of an exception. */
 static int settle(void) {
     ASN_PY_TRY_INT(asn_settle());
     return asn_fp_check();
 }
 
+/* A mode by NumPy's name; -1: ValueError. */
 static int read_mode(PyObject *value, uint8_t *out) {
     for (uint8_t m = 0; m < MODE_COUNT; m++)
         if (PyUnicode_Check(value) &&
@@ -137,7 +151,8 @@ static int read_mode(PyObject *value, uint8_t *out) {
     return -1;
 }
 
-/* The modes of the present context; owns the callback. */
+/* The modes of the present context, by NumPy's own reader; owns the callback. -1: an
+ * error. */
 static int read_present(asn_modes *m) {
     PyObject *named = PyObject_CallNoArgs(asn_py.errstate_read);
     bool ok = named && PyDict_Check(named);
@@ -154,30 +169,36 @@ static int read_present(asn_modes *m) {
     return ok ? 0 : -1;
 }
 
+/* The references of modes that nobody uses any more. */
 static void release(asn_modes *m) {
     Py_XDECREF(m->callback);
     Py_XDECREF(m->object);
 }
 
+/* Whether they say the same as the active ones, whatever object they are from. */
 static bool are_active(const asn_modes *m) {
     return m->callback == asn_py.active.callback &&
            memcmp(m->mode, asn_py.active.mode, sizeof m->mode) == 0;
 }
 
-/* The core works under the active modes from here on; nothing is recorded. */
+/* The core works under the active modes from here on; nothing is recorded. -1: what was
+ * still to run failed. */
 static int apply(void) {
     bool any = false, at_once = false;
     for (int k = 0; k < 4; k++) {
         any |= asn_py.active.mode[k] != MODE_IGNORE;
         at_once |= asn_py.active.mode[k] > MODE_WARN;
     }
+    /* Modes beyond "warn" need the call that raised: nothing is recorded under them. */
     asn_set_fp_checks(any);
     ASN_PY_TRY_INT(asn_set_at_once(at_once));
     return 0;
 }
 
 /* Modes of `object`, the present one (takes), which says the same as the active ones
- * where it cannot be read. */
+ * where it cannot be read. `before` is tried first: it knows the object that was made
+ * last, or the modes that another context had, so that two contexts in turn read nothing.
+ */
 static asn_modes modes_of(PyObject *object) {
     asn_modes m = asn_py.before;
     if (object == asn_py.before.object) {
@@ -193,7 +214,7 @@ static asn_modes modes_of(PyObject *object) {
     return m;
 }
 
-/* What was recorded under `m` was settled and met these conditions. Nobody waits for the
+/* What was recorded under `m` has run and raised these exceptions. Nobody waits for the
  * lock meanwhile: reports run any Python code. */
 static void report_late(const asn_modes *m, uint32_t flags, const char *name) {
     bool held = asn_lock_is_mine() && !asn_capture_open();
@@ -202,8 +223,9 @@ static void report_late(const asn_modes *m, uint32_t flags, const char *name) {
     if (held) asn_lock_resume(depth);
 }
 
-/* The modes of the present context become the active ones. Objects that say the same are
- * not told apart: two threads would else settle at every turn. */
+/* The modes of the present context, which `object` (takes) holds, become the active ones.
+ * Objects that say the same are not told apart: two threads would else run what is
+ * recorded at every turn. The lock is held. -1: apply failed. */
 static int adopt(PyObject *object) {
     asn_modes m = modes_of(object), old = asn_py.before, last = copy_of_active();
     const bool same = are_active(&m);
@@ -217,6 +239,7 @@ static int adopt(PyObject *object) {
             PyErr_WriteUnraisable(asn_py.errstate_variable);
         }
     }
+    /* Old modes stay known, for the way back. */
     asn_py.before = asn_py.active;
     asn_py.active = m;
     int failed = same ? 0 : apply();
@@ -226,8 +249,11 @@ static int adopt(PyObject *object) {
     return failed;
 }
 
+/* Of the thread that is changing modes: a report on the way may come here again. */
 static _Thread_local bool adopting;
 
+/* Until the active modes are those of the present context, which reports may change. The
+ * Python exception that is set stays. Takes present. */
 static void adopt_until_present(PyObject *present) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -263,13 +289,14 @@ static void adopt_present(void) {
     adopt_until_present(present);
 }
 
-/* Takes the lock, with the modes of the context active; a trace, which has it already,
- * changes them, too. */
+/* Takes the lock, with the modes of the context active; a trace (asnumpy.jit), which has
+ * the lock already, changes them, too. */
 static void lock_present(void) {
     asn_lock();
     adopt_present();
 }
 
+/* Whether the context's object is that one, after the core has looked. */
 static bool is_active(const PyObject *object) {
     lock_present();
     bool same = object == asn_py.active.object;
@@ -277,9 +304,9 @@ static bool is_active(const PyObject *object) {
     return same;
 }
 
-/* The context has `object` from here on; its core, too. What ran under the present modes
- * is settled before: when that raises, the modes stay; `always`: they change all the
- * same, and -1 all the same. */
+/* The context has `object` from here on; its core, too. What is recorded under the
+ * present modes runs before: when that raises, the modes stay; `always`: they change all
+ * the same, and -1 all the same. */
 static int change(PyObject *object, bool always) {
     PyObject *type, *value, *trace;
     if (is_active(object)) return 0;
@@ -298,7 +325,7 @@ static int change(PyObject *object, bool always) {
 }
 
 /* Adds the mode that kind k gets of `wish`, which has those of all and of each, to
- * `named` and to m. */
+ * `named` and to m. -1: no mode. */
 static int name_mode(PyObject *const *wish, int k, PyObject *named, asn_modes *m) {
     PyObject *value = wish[k + 1] != Py_None ? wish[k + 1] : wish[0];
     if (wish[0] != Py_None && read_mode(wish[0], &m->mode[k]) < 0) return -1;
@@ -309,7 +336,8 @@ static int name_mode(PyObject *const *wish, int k, PyObject *named, asn_modes *m
 
 /* With the lock held: NumPy's object for the active modes with those of `wish` in place
  * of them: all, divide, over, under, invalid; None leaves a mode. callback NULL: stays.
- * The active object where nothing changes; else `before` knows it. */
+ * The active object where nothing changes; else `before` knows it. A new reference; NULL:
+ * an error. */
 static PyObject *object_with(PyObject *const *wish, PyObject *callback) {
     PyObject *named = PyDict_New(), *none = PyTuple_New(0);
     bool ok = named && none;
@@ -332,6 +360,7 @@ static PyObject *object_with(PyObject *const *wish, PyObject *callback) {
     return m.object;
 }
 
+/* object_with under the lock, with the context's own modes active. */
 static PyObject *object_locked(PyObject *const *wish, PyObject *callback) {
     lock_present();
     PyObject *made = object_with(wish, callback);
@@ -339,6 +368,7 @@ static PyObject *object_locked(PyObject *const *wish, PyObject *callback) {
     return made;
 }
 
+/* The active modes by name, as NumPy's geterr. */
 static PyObject *geterr(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     uint8_t mode[4];
@@ -360,6 +390,7 @@ static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t narg
     return old;
 }
 
+/* The callback, or None. */
 static PyObject *geterrcall(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     lock_present();
@@ -368,6 +399,7 @@ static PyObject *geterrcall(PyObject *module, PyObject *unused) {
     return callback ? callback : Py_NewRef(Py_None);
 }
 
+/* Sets it (None: none) and returns the previous one. */
 static PyObject *seterrcall(PyObject *module, PyObject *function) {
     PyObject *const none[5] = {Py_None, Py_None, Py_None, Py_None, Py_None};
     PyObject *old = geterrcall(module, NULL), *made = object_locked(none, function);
@@ -377,8 +409,8 @@ static PyObject *seterrcall(PyObject *module, PyObject *function) {
 }
 
 /* _enter_errstate(all, divide, over, under, invalid[, call]): returns the object that
- * _leave_errstate puts
- * back, and with it the previous modes, even where what ran since raises. */
+ * _leave_errstate puts back, and with it the previous modes, even where what ran since
+ * raises. */
 static PyObject *enter(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
     (void)module;
     if (nargs != 5 && nargs != 6)
@@ -393,6 +425,7 @@ static PyObject *enter(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     return old;
 }
 
+/* NumPy's object is a capsule. */
 static PyObject *leave(PyObject *module, PyObject *object) {
     (void)module;
     if (!PyCapsule_CheckExact(object))
@@ -412,6 +445,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* NumPy's context variable and what makes and reads its objects are private to it
+ * (numpy._core.umath): an import that fails here tells that NumPy has changed. */
 int asn_errstate_init(PyObject *module) {
     PyObject *numpy = PyImport_ImportModule("numpy._core.umath");
     if (!numpy) return -1;

@@ -4,11 +4,16 @@
  * through views, and the product's extra axis is taken out again. `axes`, `axis` move the
  * core axes to the end first; results go into out= by assignment when they do not fit the
  * product's own form.
- */
+ *
+ * NumPy calls them generalised ufuncs: their signature, as "(m,n),(n)->(m)", says which
+ * axes of an operand (its core dimensions, the last ones) take part; all axes before are
+ * broadcast. The dtypes are multiply's. matmul's vectors are its own rule: the
+ * signature's "?" dimensions may be missing. */
 #include "python/ufunc/ufunc.h"
 
 typedef enum { MATMUL, VECDOT, MATVEC, VECMAT } family;
 
+/* By the name: matmul, vecdot, matvec, vecmat. */
 static family family_of(const asn_ufunc *u) {
     switch (u->name[3]) {
     case 'm': return u->name[0] == 'm' && u->name[1] == 'a' ? MATMUL : VECMAT;
@@ -19,10 +24,12 @@ static family family_of(const asn_ufunc *u) {
 
 /* Core dimensions of operand i (2 is the result). */
 static int core_ndim(family f, int i) {
+    /* In the order of `family`. */
     static const int table[4][3] = {{2, 2, 2}, {1, 1, 0}, {2, 1, 1}, {1, 2, 1}};
     return table[f][i];
 }
 
+/* -1: NumPy's ValueError of an operand with fewer axes than its core needs. */
 static int check_ndim(const asn_ufunc *u, family f, PyObject *a, int i) {
     int need = f == MATMUL ? 1 : core_ndim(f, i), have = asn_of(a)->layout.ndim;
     if (have >= need) return 0;
@@ -34,7 +41,8 @@ static int check_ndim(const asn_ufunc *u, family f, PyObject *a, int i) {
     return -1;
 }
 
-/* A view with `axes` (normalised, n of them) moved to the end, in order. Takes a. */
+/* A view with `axes` (normalised, n of them) moved to the end, in order. Takes a; NULL:
+ * an error. */
 static PyObject *axes_to_end(PyObject *a, int n, const int *axes) {
     int ndim = asn_of(a)->layout.ndim, perm[ASN_MAX_DIMS], k = 0;
     uint64_t moved = 0;
@@ -52,7 +60,7 @@ static PyObject *axes_to_end(PyObject *a, int n, const int *axes) {
     return r;
 }
 
-/* Reads one entry of axes=: an int or a tuple of n ints. */
+/* Reads one entry of axes=: an int or a tuple of n ints, normalised. -1: an error. */
 static int read_axes(PyObject *entry, int n, int ndim, int *axes) {
     if (!PyTuple_Check(entry)) {
         if (n != 1) {
@@ -71,7 +79,8 @@ static int read_axes(PyObject *entry, int n, int ndim, int *axes) {
     return 0;
 }
 
-/* Moves the inputs' core axes to the end as axis= or axes= say. */
+/* Moves the inputs' core axes to the end as axis= or axes= say. in[] is replaced; -1: an
+ * error, and an entry may be NULL. */
 static int apply_axes(family f, PyObject **in, const asn_ufunc_kwargs *kw) {
     int axes[2];
     if (kw->axis && f != VECDOT) {
@@ -115,17 +124,21 @@ static PyObject *vector_as_matrix(PyObject *a, bool column) {
     return asn_ndarray_view(a, &view, false);
 }
 
+/* vecdot and vecmat conjugate their first operand (NumPy). A new reference. */
 static PyObject *conjugated(PyObject *a) {
     return asn_is_complex(asn_dtype_of(a)) ? asn_ufunc_apply(ASN_OP_CONJUGATE, &a)
                                            : Py_NewRef(a);
 }
 
-/* The extra axes that vectors brought into the product, to be squeezed out. */
+/* The extra axes that vectors brought into the product of ndim axes, to be squeezed out,
+ * as bits. */
 static uint64_t extra_axes(family f, int ndim) {
     uint64_t last = 1ULL << (ndim - 1), before = ndim > 1 ? 1ULL << (ndim - 2) : 0;
     return f == VECDOT ? last | before : f == MATVEC ? last : f == VECMAT ? before : 0;
 }
 
+/* The product of operands whose core axes are last; keepdims: of vecdot, one axis of
+ * extent 1. A new reference. */
 static PyObject *product(family f, PyObject *a, PyObject *b, bool keepdims) {
     PyObject *left = f == VECDOT || f == VECMAT ? conjugated(a) : Py_NewRef(a);
     PyObject *x = NULL, *y = NULL, *r = NULL;
@@ -141,6 +154,7 @@ static PyObject *product(family f, PyObject *a, PyObject *b, bool keepdims) {
         } else {
             int ndim = full->array.layout.ndim;
             uint64_t mask = f == MATMUL ? 0 : extra_axes(f, ndim);
+            /* One of the two extra axes stays, with extent 1. */
             if (keepdims && f == VECDOT) mask = 1ULL << (ndim - 1);
             asn_layout view;
             if (!mask) {
@@ -163,7 +177,8 @@ static PyObject *product(family f, PyObject *a, PyObject *b, bool keepdims) {
     return r;
 }
 
-/* The result's core axes moved from the end to where axes= wants them. Takes r. */
+/* The result's core axes moved from the end to where axes= (its third entry) or axis=
+ * want them. vectors: how many operands of matmul had one axis. Takes r. */
 static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
                               bool keepdims, int vectors) {
     PyObject *entry = NULL;
@@ -175,6 +190,7 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
         entry = kw->axis;
     int ndim = asn_of(r)->layout.ndim;
     if (!entry) return r;
+    /* A result without core axes can only be given (). */
     if (n == 0 && !(PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == 0)) {
         PyErr_Format(asn_py.axis_error,
                      "vecdot: operand 2 has 0 core dimensions, but axes item 2 is %R",
@@ -187,6 +203,7 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
         Py_DECREF(r);
         return NULL;
     }
+    /* The inverse of axes_to_end's order. */
     uint64_t taken = 0;
     for (int i = 0; i < n; i++) {
         inverse[axes[i]] = ndim - n + i;
@@ -202,6 +219,9 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
     return moved;
 }
 
+/* r into out=, by broadcasting and casting as ufuncs do. A new reference of out, or NULL.
+ * The matrix product could write there itself where dtype and layout allow; this is the
+ * general way. */
 static PyObject *into_out(const asn_ufunc *u, PyObject *r, const asn_ufunc_kwargs *kw,
                           asn_casting casting) {
     asn_array *out;
@@ -210,6 +230,7 @@ static PyObject *into_out(const asn_ufunc *u, PyObject *r, const asn_ufunc_kwarg
     asn_operand source = {asn_of(r), {0}, 0};
     asn_status status = ASN_OK;
     int64_t strides[ASN_MAX_DIMS];
+    /* out may have more axes than the result, as of any ufunc. */
     if (!asn_broadcast_strides(&source.array->layout, out->layout.ndim, out->layout.shape,
                                strides)) {
         char have[256], want[256];
@@ -243,7 +264,9 @@ static bool whole_strides(const asn_layout *l) {
     return true;
 }
 
-/* Inputs as arrays of the common dtype (or dtype=). */
+/* Inputs as arrays of the common dtype (or dtype=, which casting= must allow), in[] new
+ * references or NULL; what the device's tensors cannot describe is copied, row-major. -1:
+ * an error. */
 static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *kw,
                    asn_casting casting, PyObject **in) {
     asn_dtype wish;
@@ -267,7 +290,8 @@ static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *
     return 0;
 }
 
-/* The product's floating-point exceptions are this gufunc's. */
+/* The product's floating-point exceptions are this gufunc's: the core names them
+ * matmul's. */
 static int report_conditions(const asn_ufunc *u) {
     const char *name = NULL;
     uint32_t flags = asn_fp_take(&name);
@@ -275,6 +299,7 @@ static int report_conditions(const asn_ufunc *u) {
     return asn_fp_report(flags, strcmp(name, "matmul") ? name : u->name);
 }
 
+/* (Contract in ufunc.h.) The checks come in NumPy's order. */
 PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
                           const asn_ufunc_kwargs *kw) {
     family f = family_of(u);
@@ -296,6 +321,7 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
     if (check_ndim(u, f, in[0], 0) < 0 || check_ndim(u, f, in[1], 1) < 0 ||
         apply_axes(f, in, kw) < 0)
         goto done;
+    /* matmul's result has one core axis less for each vector. */
     int vectors = (asn_of(in[0])->layout.ndim == 1) + (asn_of(in[1])->layout.ndim == 1);
     r = product(f, in[0], in[1], keepdims);
     if (r) r = place_result(f, r, kw, keepdims, vectors);

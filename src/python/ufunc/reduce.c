@@ -2,35 +2,36 @@
  * accumulate, argmax and argmin.
  *
  * Three ways, the first that fits: small arrays at once, to a number and without any
- * object in between; any and all of large ones piece by piece until the answer is known;
- * everything else by the core, recorded or not. A class of its own goes through
- * __array_ufunc__ first, then the elements are reduced as a plain array and the result is
- * wrapped, in NumPy's order.
- */
+ * object in between (graph/small/direct.h); any and all of large ones piece by piece
+ * until the answer is known; everything else by the core, recorded or not. All three give
+ * the same result. A class of its own goes through __array_ufunc__ first, then the
+ * elements are reduced as a plain array and the result is wrapped, in NumPy's order. */
 #include "python/ufunc/reduce_state.h"
 
 #include "graph/trace/transient.h"
 
+/* (Contract in reduce_state.h.) What was not read is NULL. */
 void asn_reduce_fini(asn_reduce_state *s) {
     Py_XDECREF(s->initial_owner);
     Py_XDECREF(s->where_owner);
     Py_XDECREF(s->out_owner);
 }
 
+/* (Contract in reduce_state.h.) NumPy takes a tuple of one in every method. */
 PyObject *asn_out_object(PyObject *out) {
     if (out && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
         out = PyTuple_GET_ITEM(out, 0);
     return out == Py_None ? NULL : out;
 }
 
-/* dtype= may drop imaginary parts. */
+/* dtype= may drop imaginary parts, with a warning; -1: it is an error. */
 static int check_dtype(PyObject *array, asn_dtype dtype) {
     if (dtype == ASN_DTYPE_NONE) return 0;
     return asn_complex_check(asn_dtype_of(array), dtype);
 }
 
 /* Options in NumPy's order of checks; `now` is set where the caller will look at the
- * number next. */
+ * number next, so that the core need not record the reduction. */
 int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
                     const asn_reduce_args *a) {
     memset(s, 0, sizeof *s);
@@ -82,12 +83,15 @@ PyObject *asn_reduce_out(const asn_reduce_state *s, asn_op op, const asn_reduce_
     return asn_fp_check_as("reduce", op) < 0 ? NULL : Py_NewRef(asn_out_object(a->out));
 }
 
+/* (Contract in reduce_state.h.) The number of a small reduction, of which no array was
+ * made; exceptions are reported first. */
 PyObject *asn_reduce_scalar(const asn_scalar *s, asn_op op) {
     return ASN_UNLIKELY(asn_fp_check_as("reduce", op) < 0) ? NULL
                                                            : asn_scalar_to_numpy(s);
 }
 
-/* asn_ndarray_finish for a result of a ufunc's method. */
+/* asn_ndarray_finish for a result of a ufunc's method, whose name the exceptions carry.
+ */
 static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
                                asn_status status) {
     if (ASN_LIKELY(status == ASN_OK) && ASN_UNLIKELY(asn_fp_check_as(method, op) < 0)) {
@@ -98,14 +102,15 @@ static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
 }
 
 /* op.method of an array whose class brings an __array_ufunc__: NumPy's methods call the
- * ufunc's, which asks it. 1 and *result when it did, 0 when there is none, -1 with an
- * exception. */
+ * ufunc's, which asks it, with the arguments that were given, by name. 1 and *result when
+ * it did, 0 when there is none, -1 with an exception. */
 static int by_override(asn_op op, const char *method, PyObject *array,
                        const asn_reduce_args *a, PyObject **result) {
     static const char *const names[] = {"axis",     "dtype",   "out",
                                         "keepdims", "initial", "where"};
     PyObject *const given[] = {
         a->axis ? a->axis : Py_None, a->dtype, a->out, a->keepdims, a->initial, a->where};
+    /* The tuple of names grows one by one; there are six at most. */
     PyObject *args[7] = {array}, *kwnames = PyTuple_New(0);
     PyObject *ufunc = asn_ufunc_of(op);
     int n = 1;
@@ -127,6 +132,7 @@ static int by_override(asn_op op, const char *method, PyObject *array,
     return taken;
 }
 
+/* Returns what an override made of the call; goes on where there is none. */
 #define BY_OVERRIDE(op, method, a)                                                       \
     if (ASN_UNLIKELY(!asn_is_ndarray_exact(array))) {                                    \
         PyObject *made;                                                                  \
@@ -134,6 +140,8 @@ static int by_override(asn_op op, const char *method, PyObject *array,
         if (taken) return taken < 0 ? NULL : made;                                       \
     }
 
+/* (Contract in ufunc.h.) The order is NumPy's: overrides, the class, the arguments. A
+ * plain call of a small array reads no argument at all. */
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
     BY_OVERRIDE(op, "reduce", a)
     ASN_OF_SUBCLASS(asn_reduce_run(op, plain, a), a->out)
@@ -156,6 +164,7 @@ PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
             &s, op, a, asn_ufunc_reduce(op, asn_of(array), s.out, NULL, &s.options));
     } else {
         asn_ndarray *r = asn_ndarray_alloc();
+        /* What the core would compute only for this reduction need not be stored. */
         if (a->temporary) asn_transient_name(asn_of(array));
         if (r)
             result = method_result(
@@ -168,8 +177,8 @@ done:
     return result;
 }
 
-/* flatten_default: the method's axis=None flattens; the ufunc's accumulate takes axis 0.
- */
+/* (Contract in ufunc.h.) flatten_default: the method's axis=None flattens; the ufunc's
+ * accumulate takes axis 0, and refuses None of several axes. */
 PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObject *dtype,
                              PyObject *out, bool flatten_default) {
     BY_OVERRIDE(op, "accumulate",
@@ -184,6 +193,7 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
     if (flatten_default && (!axis || axis == Py_None)) {
         Py_SETREF(self, asn_flatten(self, 'C', false));
         if (!self) goto done;
+        /* The methods treat an array of no dimensions as one of one. */
     } else if (flatten_default && asn_of(self)->layout.ndim == 0) {
         if (asn_axis_from_py(axis, 1, &which) < 0) goto done;
         Py_SETREF(self, asn_flatten(self, 'C', false));
@@ -224,8 +234,11 @@ static PyObject *position(int64_t at) {
     return asn_scalar_to_numpy(&s);
 }
 
+/* (Contract in reduce.h.) The core reduces; out= is written afterwards, as int64 cast by
+ * its rule. */
 PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
                             PyObject *keepdims, bool maximum) {
+    /* -1: of all elements. */
     int which = -1, ndim = asn_of(array)->layout.ndim;
     bool keep = false;
     int64_t at;
@@ -235,6 +248,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     if (axis && axis != Py_None) {
         int64_t value;
         if (asn_axis_value_from_py(axis, &value) < 0) return NULL;
+        /* NumPy lets a 0-d array have the axes 0 and -1 here. */
         if (!(ndim == 0 && (value == 0 || value == -1)))
             ASN_PY_TRY(asn_axis_normalize(value, ndim, &which));
     }
@@ -249,6 +263,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     PyObject *owner;
     PyObject *result = NULL;
     if (asn_out_from_py(out, &target, &owner) == 0) {
+        /* NumPy checks out= against the result, without broadcasting. */
         if (!asn_layout_same_shape(&target->layout, &r->array.layout)) {
             PyErr_SetString(PyExc_ValueError, "output array does not match result of "
                                               "ndarray.argmax.");

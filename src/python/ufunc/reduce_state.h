@@ -5,13 +5,13 @@
 
 #include "python/ufunc/reduce.h"
 
-/* Options read from Python; `holds` are references to release. */
+/* Options read from Python, and references to release. */
 typedef struct {
-    asn_reduce_options options;
-    asn_operand initial;
-    PyObject *initial_owner, *where_owner, *out_owner;
-    asn_array *out;
-    bool all_axes;
+    asn_reduce_options options; /* what the core takes */
+    asn_operand initial;        /* what options.initial refers to, if any */
+    PyObject *initial_owner, *where_owner, *out_owner; /* or NULL */
+    asn_array *out;                                    /* out=; NULL: none */
+    bool all_axes; /* axis=None, or every axis by number */
 } asn_reduce_state;
 
 /* 0, or -1 with the exception set; asn_reduce_fini either way. */
@@ -22,16 +22,19 @@ void asn_reduce_fini(asn_reduce_state *s);
 /* out=: None, an array, or a tuple of one. Returns the object itself, borrowed; NULL for
  * none. */
 PyObject *asn_out_object(PyObject *out);
-/* The result of a reduction into out=, or of all axes to a number. */
+/* The result of a reduction into out=, or of all axes to a number, once it is computed:
+ * floating-point exceptions are reported as "reduce", or as what op raised on the way. A
+ * new reference, or NULL. */
 PyObject *asn_reduce_out(const asn_reduce_state *s, asn_op op, const asn_reduce_args *a,
                          asn_status status);
 PyObject *asn_reduce_scalar(const asn_scalar *s, asn_op op);
 
+/* None or <no value> where both mean "not given". */
 static inline bool asn_is_default(PyObject *o) {
     return !o || o == Py_None || o == asn_py.no_value;
 }
 
-/* All axes of an array of so many. */
+/* All axes of an array of so many: None, or the only one by its number. */
 static inline bool asn_axis_is_all(PyObject *axis, int ndim) {
     if (!axis || axis == Py_None) return true;
     if (ndim != 1 || !PyLong_CheckExact(axis)) return false;

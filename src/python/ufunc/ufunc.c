@@ -3,19 +3,23 @@
  * One object per row of the operation table that is a ufunc of NumPy, plus the pairs
  * (divmod, modf, frexp) and the matmul family. The path of `add(a, b)` on arrays and
  * numbers without keywords does nothing but read operands, make a result object and call
- * the core; everything else (out=, where=, dtype=, array-likes, foreign
- * __array_ufunc__) goes through the long path below it. The two give the same results.
- */
+ * the core; everything else (out=, where=, dtype=, array-likes, foreign __array_ufunc__)
+ * goes through the long path below it. The two give the same results.
+ *
+ * The long path, in NumPy's order: operands of NumPy's subclasses (NumPy computes),
+ * overrides, keywords, operands, the core, __array_wrap__; at its end HostDtypeError
+ * makes the call NumPy's. Each step's errors are those that NumPy gives at that step. */
 #include "python/ufunc/ufunc.h"
 
 #include "graph/ufunc/trace_fast.h"
 
-enum { MAX_IN = 3 };
+enum { MAX_IN = 3 }; /* also the mask of the loops below: nin & 3 */
 static const asn_ufunc_options default_options = ASN_UFUNC_DEFAULTS;
 
 /* ---- errors */
 
-/* class(ufunc, casting, from, to, i) of numpy's casting errors. */
+/* Sets class(ufunc, casting, from, to, i), one of NumPy's casting errors; i: the
+ * operand's number. If it cannot be made, that error is set. */
 static void raise_casting(PyObject *cls, asn_op op, asn_casting casting, asn_dtype from,
                           asn_dtype to, int i) {
     PyObject *ufunc = asn_ufunc_of(op), *a = asn_descr_object(from),
@@ -30,10 +34,13 @@ static void raise_casting(PyObject *cls, asn_op op, asn_casting casting, asn_dty
     Py_XDECREF(b);
 }
 
+/* The dtype that an operand has itself; a Python number's is the widest of its kind. */
 static asn_dtype operand_dtype(const asn_operand *in) {
     return in->array ? (asn_dtype)in->array->layout.dtype : (asn_dtype)in->scalar.dtype;
 }
 
+/* (Contract in ufunc.h.) NumPy's exception names what failed to cast: the result into
+ * out, or an input to the loop's dtype; which it was is found by resolving once more. */
 void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
                       const asn_ufunc_options *options, asn_status status) {
     if (status != ASN_ERR_CASTING || PyErr_Occurred()) return asn_raise(status);
@@ -68,6 +75,7 @@ void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
 
 /* ---- keywords */
 
+/* (Contract in ufunc.h.) out=... as a keyword asks to keep a 0-d result an array. */
 int asn_ufunc_check_out(PyObject *out, bool positional) {
     if (out == Py_Ellipsis && positional) {
         PyErr_SetString(PyExc_TypeError,
@@ -84,6 +92,7 @@ int asn_ufunc_check_out(PyObject *out, bool positional) {
     return 0;
 }
 
+/* (Contract in ufunc.h.) A single array stands for a tuple of one. */
 int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out) {
     if (!PyTuple_CheckExact(out)) {
         if (u->nout == 1) return 0;
@@ -97,6 +106,7 @@ int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out) {
     return -1;
 }
 
+/* out= into kw: `...`, one array, or a tuple of one for each output. -1: an error. */
 static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
     if (value == Py_Ellipsis) {
         kw->keep_array = true;
@@ -113,6 +123,8 @@ static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
     return 0;
 }
 
+/* One keyword; those that a generalised ufunc lacks, or a plain one, are unexpected.
+ * Borrows. -1: an error. */
 static int take_keyword(asn_ufunc *u, PyObject *name, PyObject *value,
                         asn_ufunc_kwargs *kw) {
     bool core = u->kind == ASN_UFUNC_CORE;
@@ -151,6 +163,7 @@ static int take_keyword(asn_ufunc *u, PyObject *name, PyObject *value,
     return -1;
 }
 
+/* Positional arguments: the inputs, and outputs after them. */
 static int check_count(const asn_ufunc *u, Py_ssize_t nargs) {
     if (nargs >= u->nin && nargs <= u->nin + u->nout) return 0;
     PyErr_Format(PyExc_TypeError,
@@ -159,6 +172,8 @@ static int check_count(const asn_ufunc *u, Py_ssize_t nargs) {
     return -1;
 }
 
+/* (Contract in ufunc.h.) For overrides: NumPy checks the keywords before it asks anybody,
+ * but of out= only the number, since what it holds may be foreign. */
 int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames) {
     asn_ufunc_kwargs kw = {0};
@@ -179,6 +194,7 @@ int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     return 0;
 }
 
+/* Outputs by position and keywords into *kw; None is no output. -1: an error. */
 static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *kwnames, asn_ufunc_kwargs *kw) {
     memset(kw, 0, sizeof *kw);
@@ -200,6 +216,7 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     return 0;
 }
 
+/* (Contract in ufunc.h.) True and None mean everywhere, as no mask does. */
 int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     *mask = NULL;
     *owner = NULL;
@@ -222,7 +239,8 @@ int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     return 0;
 }
 
-/* The loop dtype of one entry of a signature: `place` 0 .. nin-1 inputs, then outputs. */
+/* The loop dtype that one entry of a signature asks for: `place` 0 .. nin-1 inputs, then
+ * outputs; NONE: an operand of a fixed dtype, which says nothing. */
 static asn_dtype loop_from_place(asn_ufunc *u, int place, asn_dtype dtype) {
     const asn_op_info *info = &asn_op_table[u->op];
     if (place < u->nin)
@@ -231,6 +249,8 @@ static asn_dtype loop_from_place(asn_ufunc *u, int place, asn_dtype dtype) {
     return ASN_DTYPE_NONE; /* a fixed result dtype says nothing about the loop */
 }
 
+/* "dd->d": as many type characters as operands; the first that says something is the
+ * loop. -1: an error. */
 static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
     const char *text = PyUnicode_AsUTF8(signature);
     if (!text) return -1;
@@ -258,6 +278,7 @@ static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
     return -1;
 }
 
+/* NumPy's TypeError; -1. */
 static int no_matching_loop(const asn_ufunc *u) {
     PyErr_Format(PyExc_TypeError,
                  "No loop matching the specified signature and casting was found for "
@@ -266,6 +287,7 @@ static int no_matching_loop(const asn_ufunc *u) {
     return -1;
 }
 
+/* (Contract in ufunc.h.) NumPy's dtype= is a signature of the outputs alone. */
 int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
                          asn_dtype *out) {
     *out = ASN_DTYPE_NONE;
@@ -293,6 +315,7 @@ int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
             u->nin + u->nout);
         return -1;
     }
+    /* A tuple: None leaves an operand to promotion. */
     for (int i = 0; i < u->nin + u->nout; i++) {
         if (asn_dtype_from_py(PyTuple_GET_ITEM(signature, i), &wish) < 0) return -1;
         asn_dtype loop =
@@ -307,16 +330,17 @@ int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
 
 /* ---- calls */
 
-/* What one call holds until it ends. */
+/* What one call holds until it ends; zeroed before it is filled. */
 typedef struct {
-    asn_operand in[3];
+    asn_operand in[3];  /* borrow from owners and arguments */
     PyObject *owner[3]; /* of converted inputs */
-    asn_array *out[2];
+    asn_array *out[2];  /* NULL: a new array */
     PyObject *out_owner[2], *where_owner;
     asn_ufunc_options options;
     bool keep_array; /* out=...: a 0-d result stays an array */
 } call_state;
 
+/* After a call_state_init that failed, too. */
 static void call_state_fini(call_state *c) {
     for (int i = 0; i < 3; i++)
         Py_XDECREF(c->owner[i]);
@@ -325,6 +349,8 @@ static void call_state_fini(call_state *c) {
     Py_XDECREF(c->where_owner);
 }
 
+/* Reads operands, outputs and options, in NumPy's order of errors; -1: an error, and *c
+ * is still to be ended. */
 static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
                            const asn_ufunc_kwargs *kw) {
     memset(c, 0, sizeof *c);
@@ -341,6 +367,7 @@ static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
     if (asn_ufunc_loop_dtype(u, kw->dtype, kw->signature, &c->options.dtype) < 0)
         return -1;
     asn_dtype loop = c->options.dtype;
+    /* A cast of complex operands to a real loop warns, as astype does. */
     bool cast = loop != ASN_DTYPE_NONE && c->options.casting == ASN_CASTING_UNSAFE &&
                 asn_op_table[u->op].out_dtype == ASN_OUT_SAME;
     for (int i = 0; cast && i < u->nin; i++) {
@@ -352,13 +379,15 @@ static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
     return 0;
 }
 
-/* Makes what a foreign output's memory must show visible now. */
+/* Materialises what a foreign output's memory must show now: out= is a NumPy array, which
+ * the caller may look at without asking us. */
 static int settle_output(const call_state *c, int i) {
     if (!c->out_owner[i]) return 0;
     ASN_PY_TRY_INT(asn_array_sync(c->out[i]));
     return 0;
 }
 
+/* One operation into output i, or a new array: a new reference, or NULL. */
 static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) {
     if (c->out[i]) {
         asn_status status = asn_ufunc_call(op, c->in, c->out[i], NULL, &c->options);
@@ -376,8 +405,8 @@ static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) 
     return asn_ufunc_raise(op, c->in, NULL, &c->options, status);
 }
 
-/* Both results are computed before either output is written: an output may be an input.
- */
+/* divmod, modf, frexp as two operations: a pair of results. Both are computed before
+ * either output is written: an output may be an input. */
 static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *kw) {
     asn_dtype loop, result;
     asn_status status =
@@ -386,17 +415,20 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
         return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
     /* modf's integer part must not take trunc's integer loop. */
     if (asn_op_table[u->op2].out_dtype == ASN_OUT_SAME) c->options.dtype = loop;
+    /* Set aside, so that the first operation makes an array of its own. */
     asn_array *first_out = c->out[0];
     c->out[0] = NULL;
     asn_array first;
     status = asn_ufunc_call((asn_op)u->op, c->in, NULL, &first, &c->options);
     if (status != ASN_OK)
         return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
+    /* Exceptions of the parts are the ufunc's: "divmod", not "floor_divide". */
     asn_fp_rename(asn_op_table[u->op].name, u->name);
     PyObject *second = run_one((asn_op)u->op2, c, 1, kw->out[1]);
     PyObject *one = NULL;
     if (second && first_out) {
         asn_operand src = {.array = &first};
+        /* where= holds for the assignment: the first result was computed with it too. */
         status = asn_assign(first_out, &src, c->options.casting, c->options.where);
         asn_array_fini(&first);
         c->out[0] = first_out;
@@ -430,6 +462,7 @@ static PyObject *find_wrapper(PyObject *const *args, int nin) {
     for (int i = 0; i < nin; i++) {
         PyObject *obj = args[i];
         if (is_plain_array(obj)) {
+            /* A plain array beats what has a lower priority than its own 0. */
             if (best < 0) wrapper = NULL, best = 0;
             continue;
         }
@@ -461,7 +494,8 @@ static PyObject *wrap_context(asn_ufunc *u, PyObject *const *args,
     return r;
 }
 
-/* The result as the class of an operand (or of out=) has it. Takes result. */
+/* The result as the class of an operand (or of out=) has it, by its __array_wrap__.
+ * subok=False: as it is. Takes result, NULL passes. */
 static PyObject *wrap_result(asn_ufunc *u, PyObject *result, PyObject *const *args,
                              const asn_ufunc_kwargs *kw, int output) {
     if (!result) return NULL;
@@ -474,6 +508,7 @@ static PyObject *wrap_result(asn_ufunc *u, PyObject *result, PyObject *const *ar
     PyObject *array = asn_asarray(result), *wrapped = NULL;
     PyObject *context = array ? wrap_context(u, args, kw, output) : NULL;
     if (context) {
+        /* __array_wrap__ is told whether the result would be a scalar. */
         bool scalar = !out && !kw->keep_array && asn_of(array)->layout.ndim == 0;
         wrapped = asn_array_wrap(wrapper, array, context, scalar);
     }
@@ -497,6 +532,7 @@ static PyObject *wrap_pair(asn_ufunc *u, PyObject *pair, PyObject *const *args,
     return r;
 }
 
+/* The long path for data that the device has; NULL with HostDtypeError: it has not. */
 static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames) {
     PyObject *result;
@@ -508,6 +544,7 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
         result = asn_gufunc_call(u, args, &kw);
         return wrap_result(u, result, args, &kw, 0);
     }
+    /* NumPy warns: what where= leaves out is never set. */
     if (kw.where && kw.where != Py_True && !kw.out_given &&
         PyErr_WarnEx(
             PyExc_UserWarning,
@@ -525,6 +562,8 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
                                      : wrap_result(u, result, args, &kw, 0);
 }
 
+/* The long path: NumPy's subclasses before, data of other dtypes after. NULL from the
+ * first with no error means that NumPy has no such function: the call goes on. */
 static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames) {
     PyObject *r;
@@ -539,6 +578,7 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
     return r;
 }
 
+/* NumPy's warning; -1: it is an error. */
 static int warn_third_argument(void) {
     return PyErr_WarnEx(
         PyExc_DeprecationWarning,
@@ -549,13 +589,15 @@ static int warn_third_argument(void) {
         1);
 }
 
-/* Whether the general path may do what the quick one refused. */
+/* After a quick reader's error: whether the general path may do what the quick one
+ * refused: integers out of range, dtypes that the device lacks. */
 static bool needs_long_way(void) {
     return PyErr_ExceptionMatches(PyExc_OverflowError) ||
            PyErr_ExceptionMatches(asn_py.host_dtype);
 }
 
-/* op(quick operands..., out); NULL without an error when an operand is not quick. */
+/* op(quick operands..., out) of an out that is exactly ndarray and writeable; NULL
+ * without an error when an operand is not quick. */
 static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     asn_operand in[MAX_IN];
     int nin = u->nin & MAX_IN, quick = asn_operand_quick(args[0], in);
@@ -576,6 +618,9 @@ static bool is_square(const asn_ufunc *u, PyObject *const *args) {
            asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE;
 }
 
+/* The vectorcall of every ufunc. Quick ways first: arrays alone; powers that are squares;
+ * arrays and numbers, among them numbers alone, which need no array; then one array as
+ * out=. Each falls through to the general call where it does not fit. */
 PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -594,6 +639,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             quick = asn_operand_quick(args[i], &in[i]);
         if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
             asn_scalar value;
+            /* Only numbers, and numbers wanted: no array on the way. */
             bool numbers = asn_gives_scalars();
             for (int i = 0; i < nin; i++)
                 numbers = numbers && !in[i].array;
@@ -627,6 +673,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     return call_general(u, args, nargs, kwnames);
 }
 
+/* A new array of op by the core's quickest way (trace_fast.h), or NULL. */
 static inline PyObject *rows_result(asn_op op, const asn_operand *in) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -636,6 +683,8 @@ static inline PyObject *rows_result(asn_op op, const asn_operand *in) {
     return asn_ufunc_raise(op, in, NULL, &default_options, status);
 }
 
+/* (Contracts in ufunc.h.) The operators' way: no ufunc object is involved unless needed.
+ */
 PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
     asn_operand in[2];
     in[0].array = asn_of(a);
@@ -644,6 +693,8 @@ PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
     return rows_result(op, in);
 }
 
+/* Operands that are not quick, or numbers that need arrays, go the whole way of a call.
+ */
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     asn_operand in[MAX_IN];
     int nin = asn_op_table[op].num_in & MAX_IN, quick = asn_operand_quick(args[0], in);
@@ -657,6 +708,8 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
 }
 
+/* op(args[0], args[1], out=args[0]); args[0] is an ndarray, whose casting rule is the
+ * ufunc's. */
 PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
     asn_operand in[2];
     asn_array *self = asn_of(args[0]);
@@ -665,6 +718,7 @@ PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
         if (!needs_long_way()) return NULL;
         PyErr_Clear();
     }
+    /* Not quick, or read-only, which is the general path's to refuse. */
     if (ASN_UNLIKELY(quick <= 0 || !(self->layout.flags & ASN_WRITEABLE))) {
         PyObject *all[3] = {args[0], args[1], args[0]};
         PyObject *u = asn_ufunc_of(op);

@@ -1,11 +1,14 @@
 /* L3 python: reduce, accumulate, reduceat, outer, at and resolve_dtypes of every ufunc.
  *
  * Argument rules are NumPy's: reduce's axis defaults to 0 (not None), accumulate's and
- * reduceat's too; they exist for two-input, one-output ufuncs only.
- */
+ * reduceat's too; they exist for two-input, one-output ufuncs only. Each method is a pair
+ * of functions: NAME_on_device does the work, NAME makes NumPy's call of it where the
+ * data is of a dtype that the device lacks. The order in each: what the ufunc is,
+ * overrides, the arguments, the core. */
 #include "python/ufunc/reduce.h"
 #include "graph/ufunc/operands.h"
 
+/* The ufunc, where reductions make sense for it; else NULL with NumPy's error. */
 static asn_ufunc *binary_only(PyObject *self, const char *method) {
     asn_ufunc *u = (asn_ufunc *)self;
     if (u->kind == ASN_UFUNC_CORE)
@@ -20,13 +23,17 @@ static asn_ufunc *binary_only(PyObject *self, const char *method) {
     return NULL;
 }
 
-/* Foreign overrides see the method's own arguments. */
+/* Foreign overrides see the method's own arguments. As asn_ufunc_override; one plain
+ * array without keywords brings none. */
 static int overridden(asn_ufunc *u, const char *method, PyObject *const *args,
                       Py_ssize_t nargs, PyObject *kwnames, PyObject **result) {
     if (nargs && asn_is_ndarray_exact(args[0]) && !kwnames) return 0;
     return asn_ufunc_override(u, method, args, nargs, kwnames, result);
 }
 
+/* reduce(array, axis, dtype, out, keepdims, initial, where); out=... asks for an array
+ * even where the result has no dimensions. What asn_reduce_run makes of a subclass is
+ * wrapped already. */
 static PyObject *reduce_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames) {
     static asn_signature sig = {.name = "reduce",
@@ -42,6 +49,7 @@ static PyObject *reduce_on_device(PyObject *self, PyObject *const *args, Py_ssiz
     PyObject *array = asn_asarray(v[0]);
     if (!array) return NULL;
     PyObject *zero = PyLong_FromLong(0);
+    /* The ufunc's default axis is 0, where the methods have None. */
     bool keep_array = v[3] == Py_Ellipsis;
     asn_reduce_args a = {
         v[1] ? v[1] : zero, v[2], keep_array ? NULL : v[3], v[4], v[5], v[6], false};
@@ -53,6 +61,7 @@ static PyObject *reduce_on_device(PyObject *self, PyObject *const *args, Py_ssiz
     return result;
 }
 
+/* accumulate(array, axis, dtype, out) */
 static PyObject *accumulate_on_device(PyObject *self, PyObject *const *args,
                                       Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {.name = "accumulate",
@@ -70,6 +79,8 @@ static PyObject *accumulate_on_device(PyObject *self, PyObject *const *args,
     return result;
 }
 
+/* reduceat of arrays: v as reduceat's arguments. Errors in NumPy's order: indices, axis,
+ * dtype, out. A new reference, of exactly ndarray, or out. */
 static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
                               PyObject **v) {
     int axis = 0;
@@ -82,6 +93,7 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     if (asn_only_axis_from_py(v[2], asn_of(array)->layout.ndim, "reduceat", &axis) < 0)
         return NULL;
     if (asn_dtype_from_py(v[3], &dtype) < 0) return NULL;
+    /* A tuple of one stands for its item. */
     PyObject *out = v[4] && PyTuple_CheckExact(v[4]) && PyTuple_GET_SIZE(v[4]) == 1
                         ? PyTuple_GET_ITEM(v[4], 0)
                         : v[4];
@@ -107,6 +119,7 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     return asn_fp_check_as("reduceat", (asn_op)u->op) < 0 ? NULL : Py_NewRef(out);
 }
 
+/* reduceat(array, indices, axis, dtype, out): indices of any integer dtype are cast. */
 static PyObject *reduceat_on_device(PyObject *self, PyObject *const *args,
                                     Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {
@@ -126,7 +139,8 @@ static PyObject *reduceat_on_device(PyObject *self, PyObject *const *args,
     return result;
 }
 
-/* A[..., None * B.ndim] as a view, so that broadcasting makes the outer product. */
+/* A[..., None * B.ndim] as a view, so that broadcasting makes the outer product; a new
+ * reference. */
 static PyObject *outer_left(PyObject *a, int extra) {
     int ndim = asn_of(a)->layout.ndim;
     uint64_t mask = 0;
@@ -137,6 +151,8 @@ static PyObject *outer_left(PyObject *a, int extra) {
     return asn_ndarray_view(a, &view, true);
 }
 
+/* outer(A, B, **kwargs): the ufunc's call, keywords passed on, of A with B's axes added.
+ */
 static PyObject *outer_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -163,6 +179,7 @@ static PyObject *outer_on_device(PyObject *self, PyObject *const *args, Py_ssize
     PyObject *left = a ? outer_left(a, asn_of(b)->layout.ndim) : NULL;
     result = NULL;
     Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    /* The two operands, and the keywords' values as they came. */
     PyObject **all = left ? PyMem_New(PyObject *, (size_t)(2 + keywords)) : NULL;
     if (all) {
         all[0] = left;
@@ -180,8 +197,9 @@ static PyObject *outer_on_device(PyObject *self, PyObject *const *args, Py_ssize
     return result;
 }
 
-/* A Python number is what an array made of it is, an int64, a float64 or a complex128,
- * unlike everywhere else. What has imaginary parts loses them with a warning. */
+/* What at() puts: a Python number is what an array made of it is, an int64, a float64 or
+ * a complex128, unlike everywhere else. What has imaginary parts loses them with a
+ * warning; -1: it is an error. */
 static int at_value(const asn_array *target, asn_operand *value) {
     const asn_dtype to = asn_layout_dtype(&target->layout);
     if (!value->array) value->weak = 0;
@@ -190,6 +208,9 @@ static int at_value(const asn_array *target, asn_operand *value) {
                              to);
 }
 
+/* at(a, indices, b): in place, one index after the other where they repeat, as if without
+ * any buffer (a[indices] += b counts each index once). a may be a NumPy array, which is
+ * written before the caller looks. */
 static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -253,6 +274,8 @@ static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t 
         return r ? r : retry(self, #NAME, args, nargs, kwnames);                         \
     }
 
+/* After NAME_on_device failed: NumPy's method of that name, on the host, where the error
+ * is HostDtypeError; else NULL, with the error as it is. */
 static PyObject *retry(PyObject *self, const char *name, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames) {
     if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
@@ -273,7 +296,8 @@ METHOD(at)
 #undef METHOD
 
 /* An operand that only has a type: a dtype, or Python's int, float, complex for weak
- * scalars. */
+ * scalars, whose kind alone takes part. Its value is zero, and looked at by nobody. -1:
+ * neither. */
 static int type_operand(PyObject *obj, asn_operand *out) {
     memset(out, 0, sizeof *out);
     out->weak = obj == (PyObject *)&PyLong_Type      ? 'i'
@@ -293,6 +317,7 @@ static int type_operand(PyObject *obj, asn_operand *out) {
     return 0;
 }
 
+/* The dtypes of a loop's operands as a tuple, inputs first. */
 static PyObject *resolved(asn_ufunc *u, asn_dtype loop, asn_dtype result) {
     PyObject *tuple = PyTuple_New(u->nin + u->nout);
     for (int i = 0; tuple && i < u->nin + u->nout; i++) {
@@ -307,6 +332,8 @@ static PyObject *resolved(asn_ufunc *u, asn_dtype loop, asn_dtype result) {
     return tuple;
 }
 
+/* resolve_dtypes(dtypes, *, signature, casting, reduction): what the dtypes would be of a
+ * call with operands of those. NumPy's restrictions on which entries may be None. */
 static PyObject *resolve_dtypes(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames) {
     static asn_signature sig = {
@@ -329,15 +356,18 @@ static PyObject *resolve_dtypes(PyObject *self, PyObject *const *args, Py_ssize_
     asn_operand in[3];
     for (int i = 0; i < u->nin; i++) {
         PyObject *entry = PyTuple_GET_ITEM(v[0], i);
+        /* Only the partial result of a reduction has no dtype of its own. */
         if ((entry == Py_None) != (reduction && i == 0)) {
             PyErr_SetString(PyExc_TypeError,
                             "resolve_dtypes: inputs are dtypes, the first of a "
                             "reduction is None");
             return NULL;
         }
+        /* the first operand is the partial result: as the second */
         if (entry == Py_None) entry = PyTuple_GET_ITEM(v[0], 1);
         if (type_operand(entry, &in[i]) < 0) return NULL;
     }
+    /* Reductions of small integers widen the loop (NumPy's rule for add and multiply). */
     if (reduction && options.dtype == ASN_DTYPE_NONE) {
         if (PyTuple_GET_ITEM(v[0], 2) != Py_None) {
             PyErr_SetString(
@@ -357,6 +387,7 @@ static PyObject *resolve_dtypes(PyObject *self, PyObject *const *args, Py_ssize_
     return resolved(u, loop, result);
 }
 
+/* Pickle finds the object under its name in the module. */
 static PyObject *ufunc_reduce_ex(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyUnicode_FromString(((asn_ufunc *)self)->name); /* pickled by reference */

@@ -4,11 +4,15 @@
  * Of the others, those whose type brings an __array_ufunc__ of its own (neither ours nor
  * numpy.ndarray's) are asked in NumPy's order: left to right, subclasses before their
  * bases; None is a refusal.
- */
+ *
+ * What they are called with is normalised as NumPy does it: inputs by position,
+ * everything else by name, outputs as a tuple under "out", arguments that say nothing
+ * left out. */
 #include "python/ndarray/methods.h"
 #include "python/ufunc/ufunc.h"
 
-/* The override `obj` brings: a new reference, NULL for none (no error set). */
+/* The override `obj` brings, looked up on its type: a new reference (of None too), NULL
+ * for none (no error set). */
 static PyObject *find_override(PyObject *obj) {
     PyTypeObject *type = Py_TYPE(obj);
     if (type == asn_py.ndarray || type == &PyArray_Type || type == &PyFloat_Type ||
@@ -20,6 +24,7 @@ static PyObject *find_override(PyObject *obj) {
         PyErr_Clear();
         return NULL;
     }
+    /* What is inherited from an array class unchanged is no override. */
     PyObject *bases[] = {(PyObject *)asn_py.ndarray, (PyObject *)&PyArray_Type};
     for (int i = 0; i < 2; i++) {
         PyObject *own = PyObject_GetAttr(bases[i], asn_py.s_array_ufunc);
@@ -33,17 +38,20 @@ static PyObject *find_override(PyObject *obj) {
     return method;
 }
 
+/* (Contract in ufunc.h.) None counts: it is an override that refuses. */
 bool asn_ufunc_is_overridden(PyObject *array) {
     PyObject *method = find_override(array);
     Py_XDECREF(method);
     return method != NULL;
 }
 
+/* An operand that overrides, and how. */
 typedef struct {
     PyObject *object, *method; /* borrows object, owns method */
 } override_entry;
-enum { MAX_OVERRIDES = 8 };
+enum { MAX_OVERRIDES = 8 }; /* more of different types are not asked */
 
+/* Adds obj in NumPy's order; of each type the first alone. -1: it refuses all ufuncs. */
 static int add_override(PyObject *obj, override_entry *found, int *count) {
     PyObject *method = find_override(obj);
     if (!method) return 0;
@@ -54,6 +62,7 @@ static int add_override(PyObject *obj, override_entry *found, int *count) {
         Py_DECREF(method);
         return -1;
     }
+    /* -1: there is one of this type already. */
     int place = *count;
     for (int i = 0; i < *count; i++) {
         if (Py_TYPE(found[i].object) == Py_TYPE(obj)) place = -1;
@@ -73,6 +82,8 @@ static int add_override(PyObject *obj, override_entry *found, int *count) {
     return 0;
 }
 
+/* Who is asked: inputs, outputs (also in out=) and where=. How many; found[].method is
+ * owned. -1: an error, nothing is owned. */
 static int collect_overrides(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames, override_entry *found) {
     int count = 0;
@@ -89,6 +100,7 @@ static int collect_overrides(asn_ufunc *u, PyObject *const *args, Py_ssize_t nar
                         goto fail;
                 continue;
             }
+            /* Positions past the outputs are errors, which are found later. */
         } else if (i >= u->nin + u->nout) {
             break;
         }
@@ -101,6 +113,7 @@ fail:
     return -1;
 }
 
+/* out=(None, None) gives no output. */
 static bool is_all_none(PyObject *tuple) {
     if (!PyTuple_Check(tuple)) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
@@ -108,14 +121,15 @@ static bool is_all_none(PyObject *tuple) {
     return true;
 }
 
-/* Arguments of the methods that may come by position; overrides see them by name, but
- * for the inputs. */
+/* Arguments of the methods that may come by position; overrides see them by name, but for
+ * the inputs, of which there are `inputs`. */
 typedef struct {
     const char *method;
     Py_ssize_t inputs, count;
     const char *names[6];
 } method_args;
 
+/* NULL: a method whose arguments all stay where they are. */
 static const method_args *args_of(const char *method) {
     static const method_args all[] = {
         {"reduce", 1, 6, {"axis", "dtype", "out", "keepdims", "initial", "where"}},
@@ -127,7 +141,7 @@ static const method_args *args_of(const char *method) {
 }
 
 /* One argument of a method as NumPy passes it on: no output that is None, other outputs
- * in a tuple, no initial= that stands for none. */
+ * in a tuple, no initial= that stands for none. -1: an error. */
 static int add_keyword(const asn_ufunc *u, PyObject *kwargs, const char *name,
                        PyObject *value) {
     bool is_out = strcmp(name, "out") == 0;
@@ -137,12 +151,14 @@ static int add_keyword(const asn_ufunc *u, PyObject *kwargs, const char *name,
     if (strcmp(name, "initial") == 0 && asn_is_no_value(value)) return 0;
     PyObject *packed =
         is_out && !PyTuple_Check(value) ? PyTuple_Pack(1, value) : Py_NewRef(value);
+    /* Two names of one argument; overrides see the long one. */
     if (strcmp(name, "sig") == 0) name = "signature";
     int rc = packed ? PyDict_SetItemString(kwargs, name, packed) : -1;
     Py_XDECREF(packed);
     return rc;
 }
 
+/* The positional arguments past the inputs, by name. -1: too many, or one given twice. */
 static int add_positional(const asn_ufunc *u, const method_args *m, PyObject *kwargs,
                           PyObject *const *args, Py_ssize_t nargs) {
     if (nargs - m->inputs > m->count) {
@@ -164,7 +180,8 @@ static int add_positional(const asn_ufunc *u, const method_args *m, PyObject *kw
     return 0;
 }
 
-/* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. */
+/* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. A
+ * new reference, or NULL. */
 static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *const *args,
                                  Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *kwargs = PyDict_New();
@@ -195,7 +212,8 @@ fail:
     return NULL;
 }
 
-/* What is wrong with the arguments whatever the operands are. */
+/* What is wrong with the arguments whatever the operands are; NumPy finds it before it
+ * asks an override. -1: an error. */
 static int check_arguments(asn_ufunc *u, const char *method, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames) {
     bool outer = strcmp(method, "outer") == 0;
@@ -209,6 +227,7 @@ static int check_arguments(asn_ufunc *u, const char *method, PyObject *const *ar
     return asn_ufunc_check_call(u, args, nargs, kwnames);
 }
 
+/* type(object).__array_ufunc__(object, ufunc, method, inputs..., **kwargs). */
 static PyObject *call_override(asn_ufunc *u, const char *method,
                                const override_entry *entry, PyObject *const *args,
                                Py_ssize_t inputs, PyObject *kwargs) {
@@ -225,7 +244,7 @@ static PyObject *call_override(asn_ufunc *u, const char *method,
     return result;
 }
 
-/* The error of a call that every override refused; asnumpy._support words it. */
+/* Sets the TypeError of a call that every override refused; asnumpy._support words it. */
 static void refuse(asn_ufunc *u, const char *method, PyObject *const *args,
                    Py_ssize_t inputs, PyObject *kwargs) {
     PyObject *name = PyUnicode_FromString(method), *tuple = PyTuple_New(inputs);
@@ -239,6 +258,7 @@ static void refuse(asn_ufunc *u, const char *method, PyObject *const *args,
     Py_XDECREF(tuple);
 }
 
+/* (Contracts in ufunc.h.) */
 int asn_ufunc_overridden(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames) {
     override_entry found[MAX_OVERRIDES];
@@ -258,9 +278,11 @@ int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                            ? NULL
                            : override_kwargs(u, method, args, nargs, kwnames);
     const method_args *m = args_of(method);
+    /* Which arguments are inputs: of outer and at, all of them. */
     Py_ssize_t inputs = call ? u->nin : m ? m->inputs : nargs;
     if (inputs > nargs) inputs = nargs;
     *result = NULL;
+    /* NotImplemented passes the call to the next; the last one's is an error. */
     for (int i = 0; kwargs && i < count; i++) {
         *result = call_override(u, method, &found[i], args, inputs, kwargs);
         if (*result != Py_NotImplemented) break;

@@ -5,10 +5,10 @@
  * without an array in sight, become 0-d arrays; a Python int past int64 is a uint64 when
  * no array gives it a dtype; one past 64 bits is a float beside floats and where integers
  * are computed as floats, and beside integers it is above or below every element, which
- * only comparisons can answer.
- */
+ * only comparisons can answer. */
 #include "python/ufunc/ufunc.h"
 
+/* (Contract in ufunc.h.) `wide`: an int past int64; `strong`: a NumPy integer. */
 bool asn_numbers_need_arrays(asn_op op, const asn_operand *in) {
     int nin = asn_op_table[op].num_in;
     bool wide = false, strong = false;
@@ -17,10 +17,12 @@ bool asn_numbers_need_arrays(asn_op op, const asn_operand *in) {
         wide |= in[i].weak == 'i' && in[i].scalar.dtype == ASN_U64;
         strong |= !in[i].weak && asn_is_integer((asn_dtype)in[i].scalar.dtype);
     }
+    /* Beside a NumPy integer only comparisons need help; alone, a wide int needs a dtype.
+     */
     return strong ? asn_op_compares(op) : wide;
 }
 
-/* A scalar operand as a 0-d array. */
+/* A scalar operand as a 0-d array, which *owner keeps. -1: an error. */
 static int box(PyObject *number, asn_operand *in, PyObject **owner) {
     PyObject *array = asn_asarray(number);
     if (!array) return -1;
@@ -30,19 +32,22 @@ static int box(PyObject *number, asn_operand *in, PyObject **owner) {
     return 0;
 }
 
+/* Whether the operand is of floats or complex numbers, by its dtype or weak kind. */
 static bool is_inexact(const asn_operand *in) {
     if (in->array) return asn_is_inexact((asn_dtype)in->array->layout.dtype);
     return in->weak ? in->weak == 'f' || in->weak == 'c'
                     : asn_is_inexact((asn_dtype)in->scalar.dtype);
 }
 
+/* Likewise, of bools. */
 static bool is_bool(const asn_operand *in) {
     if (in->array) return in->array->layout.dtype == ASN_BOOL;
     return in->weak == 'b' || (!in->weak && in->scalar.dtype == ASN_BOOL);
 }
 
 /* A Python int past 64 bits: a float, or for a comparison with integers an infinity of
- * its sign, which compares as it does. */
+ * its sign, which compares as it does. beside_...: of what the other operands are. -1:
+ * OverflowError, as NumPy raises it. */
 static int read_huge(asn_ufunc *u, PyObject *number, bool beside_floats,
                      bool beside_bools, asn_operand *in) {
     bool plain = u->kind == ASN_UFUNC_PLAIN;
@@ -69,7 +74,8 @@ static int read_huge(asn_ufunc *u, PyObject *number, bool beside_floats,
     return 0;
 }
 
-/* Python ints alone, one of them past 64 bits: NumPy computes with the objects. */
+/* Python ints alone, one of them past 64 bits: NumPy computes with the objects. true:
+ * HostDtypeError is set. */
 static bool left_to_host(const asn_ufunc *u, PyObject *const *args) {
     for (int i = 0; i < u->nin; i++)
         if (!PyLong_CheckExact(args[i])) return false;
@@ -77,6 +83,8 @@ static bool left_to_host(const asn_ufunc *u, PyObject *const *args) {
     return true;
 }
 
+/* (Contract in ufunc.h.) One operand at most may be huge; the others say what it becomes.
+ */
 int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
                      PyObject **owner) {
     int huge = -1;

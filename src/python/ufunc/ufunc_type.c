@@ -2,10 +2,11 @@
  *
  * The list follows from the operation table (every row that is not a kernel), with
  * NumPy's aliases beside it. A ufunc that NumPy names twice with different __name__
- * (deg2rad and radians) has two objects over one row.
- */
+ * (deg2rad and radians) has two objects over one row. The attributes are worked out of
+ * the row each time they are asked: they are for people and for tests against NumPy's. */
 #include "python/ufunc/ufunc.h"
 
+/* (Contract in ufunc.h.) Rows that only the library uses have no ufunc. */
 PyObject *asn_ufunc_of(asn_op op) {
     if (!asn_py.ufunc_of_row[op])
         PyErr_Format(PyExc_SystemError, "operation %s has no ufunc",
@@ -13,6 +14,8 @@ PyObject *asn_ufunc_of(asn_op op) {
     return asn_py.ufunc_of_row[op];
 }
 
+/* The getters: new references; `unused` is the closure, of which none is set. What they
+ * show is what the call accepts: tests compare each with NumPy's ufunc of the name. */
 static PyObject *get_nin(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLong(((asn_ufunc *)self)->nin);
@@ -28,11 +31,13 @@ static PyObject *get_nargs(PyObject *self, void *unused) {
     return PyLong_FromLong(((asn_ufunc *)self)->nin + ((asn_ufunc *)self)->nout);
 }
 
+/* Whether there is a loop of that dtype in NumPy's list, which has no bfloat16: NumPy
+ * itself has no such dtype. */
 static bool has_type(const asn_ufunc *u, asn_dtype dtype) {
     return dtype != ASN_BF16 && asn_op_has_loop((asn_op)u->op, dtype);
 }
 
-/* "dd->d" for one loop dtype. */
+/* "dd->d" for one loop dtype. long_long: int64 and uint64 by their second characters. */
 static PyObject *type_text(const asn_ufunc *u, asn_dtype dtype, bool long_long) {
     char text[12], *p = text;
     for (int i = 0; i < u->nin; i++)
@@ -46,7 +51,8 @@ static PyObject *type_text(const asn_ufunc *u, asn_dtype dtype, bool long_long) 
     return PyUnicode_FromStringAndSize(text, p - text);
 }
 
-/* long long is int64's second name, and has a loop of its own in NumPy's list. */
+/* Adds the loop of a dtype to the list, if there is one; -1: an error. long long is
+ * int64's second name, and has a loop of its own in NumPy's list. */
 static int append_type(PyObject *list, const asn_ufunc *u, asn_dtype dtype,
                        bool long_long) {
     if (!has_type(u, dtype)) return 0;
@@ -56,6 +62,8 @@ static int append_type(PyObject *list, const asn_ufunc *u, asn_dtype dtype,
     return rc;
 }
 
+/* In the order of the table of dtypes, which is NumPy's; long long after int64 and
+ * uint64. */
 static PyObject *get_types(PyObject *self, void *unused) {
     (void)unused;
     const asn_ufunc *u = (asn_ufunc *)self;
@@ -69,6 +77,7 @@ static PyObject *get_types(PyObject *self, void *unused) {
     return list;
 }
 
+/* As many as get_types lists: int64 and uint64 count twice. */
 static PyObject *get_ntypes(PyObject *self, void *unused) {
     (void)unused;
     int n = 0;
@@ -78,6 +87,8 @@ static PyObject *get_ntypes(PyObject *self, void *unused) {
     return PyLong_FromLong(n);
 }
 
+/* The identity of the reduction: a bool, an int, or -inf (of logaddexp); None: there is
+ * none. */
 static PyObject *get_identity(PyObject *self, void *unused) {
     (void)unused;
     const asn_ufunc *u = (asn_ufunc *)self;
@@ -88,6 +99,7 @@ static PyObject *get_identity(PyObject *self, void *unused) {
     return PyLong_FromDouble(info->identity);
 }
 
+/* A plain ufunc has no core signature. */
 static PyObject *get_signature(PyObject *self, void *unused) {
     (void)unused;
     const char *text = ((asn_ufunc *)self)->core_signature;
@@ -99,6 +111,8 @@ static PyObject *get_name(PyObject *self, void *unused) {
     return PyUnicode_FromString(((asn_ufunc *)self)->name);
 }
 
+/* NumPy's first line of a ufunc's documentation, from which old tools read a signature,
+ * then the row's own sentence. */
 static PyObject *get_doc(PyObject *self, void *unused) {
     (void)unused;
     const asn_ufunc *u = (asn_ufunc *)self;
@@ -148,6 +162,7 @@ static PyGetSetDef ufunc_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* As NumPy's: <ufunc 'add'>. */
 static PyObject *ufunc_repr(PyObject *self) {
     return PyUnicode_FromFormat("<ufunc '%s'>", ((asn_ufunc *)self)->name);
 }
@@ -163,9 +178,12 @@ static void ufunc_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+/* Makes an object of `facts`, under its name in the module and in `ufuncs`; the first
+ * plain one of a row is the row's. -1: an error. */
 static int register_ufunc(PyObject *module, const asn_ufunc *facts) {
     asn_ufunc *u = (asn_ufunc *)asn_py.ufunc->tp_alloc(asn_py.ufunc, 0);
     if (!u) return -1;
+    /* The facts are copied over the whole struct; the object's head stays its own. */
     PyObject head = u->ob_base;
     *u = *facts;
     u->ob_base = head;
@@ -178,6 +196,7 @@ static int register_ufunc(PyObject *module, const asn_ufunc *facts) {
     return rc;
 }
 
+/* What is no row of the table: pairs, second names, generalised ufuncs. */
 static const asn_ufunc composed[] = {
     {.name = "divmod",
      .args = "x1, x2",
@@ -252,6 +271,8 @@ static const asn_ufunc composed[] = {
      .doc = "Product of vectors, conjugated, and matrices."},
 };
 
+/* One ufunc for each row that NumPy has; kernels are the library's own operations. The
+ * order is the table's. */
 static int register_rows(PyObject *module) {
     for (int op = 0; op < ASN_OP_COUNT; op++) {
         const asn_op_info *info = &asn_op_table[op];
@@ -268,6 +289,8 @@ static int register_rows(PyObject *module) {
     return 0;
 }
 
+/* Makes the type, the dict asnumpy.ufuncs, and an object for each row and each of
+ * `composed`. */
 int asn_ufunc_init_type(PyObject *module) {
     PyType_Slot slots[] = {
         {Py_tp_dealloc, ufunc_dealloc},

@@ -162,7 +162,7 @@ asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
         r->bound[k] = self->shape[k];
         r->self_stride[k] = self->strides[k];
         /* Where no element moves, no loop sees an index: NumPy's are checked even so. */
-        const bool unseen = r->size_rest ? !r->checks : self->shape[k] != 0;
+        const bool unseen = !r->checks || !r->size_rest;
         if (r->mode == ASN_INDEX_RAISE && r->size_j && unseen)
             ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k));
         else if (r->size_j && self->shape[k] == 0)
