@@ -336,8 +336,12 @@ asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices
                     int axis, int mode) {
     asn_index_item items[ASN_MAX_DIMS];
     asn_array wide, tame;
-    int64_t extent = a->layout.shape[axis];
-    if (extent == 0 && indices->layout.size)
+    int64_t extent = a->layout.shape[axis], rest = 1;
+    for (int d = 0; d < a->layout.ndim; d++)
+        rest *= d == axis ? 1 : a->layout.shape[d];
+    /* Where nothing is taken an index is outside as everywhere. (NumPy does not end where
+     * it is to be brought inside an axis without extent.) */
+    if (extent == 0 && indices->layout.size && (rest || mode))
         return asn_error_set(ASN_ERR_INDEX,
                              "cannot do a non-empty take from an empty axes.");
     ASN_TRY(asn_layout_dtype(&indices->layout) == ASN_I64

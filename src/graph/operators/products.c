@@ -5,9 +5,12 @@
  * result; batch dimensions broadcast as views, of which the operator takes the strides.
  * Operands are cast to the promoted dtype.
  *
- * A matrix that is still recorded, times a vector, is recorded as well: products and the
- * sums of the rows. They join the program that computes the matrix, which then often
- * needs no memory: (dx * inverse) @ mass over all pairs of 800 bodies moves 5 MB less. */
+ * The bits of a product depend on shapes and strides alone, not on what is recorded.
+ * Rejected: to record a matrix that is still recorded, times a vector, as products and
+ * row sums of the matrix' program. It saves a sixth of (dx * inverse) @ mass over all
+ * pairs of 800 bodies, but its sums are others, so that a result depends on whether
+ * something else has run the matrix' program.
+ */
 #include <string.h>
 
 #include "aclnnop/aclnn_matmul.h"
@@ -149,41 +152,7 @@ static asn_status deliver(asn_array *made, const asn_array *out, asn_array *resu
     return status;
 }
 
-enum { LEAST_ROW = 16 /* elements; shorter sums are better left to the operator */ };
-
-/* Whether a @ b is better recorded: `a` is to be computed and has no memory yet, b is a
- * vector, and the dtypes are those whose sums fuse. */
-static bool is_recorded_by_vector(const asn_array *a, const asn_array *b) {
-    const asn_layout *la = &a->layout, *lb = &b->layout;
-    bool vector = lb->ndim == 1 || (lb->ndim == 2 && lb->shape[1] == 1);
-    return asn_fuse_enabled() && vector && la->ndim == 2 && la->shape[1] >= LEAST_ROW &&
-           la->dtype == lb->dtype && (la->dtype == ASN_F64 || la->dtype == ASN_F32) &&
-           a->buffer->trace_writes && !a->buffer->data;
-}
-
-/* The product as (a * b.T).sum(axis=1), of matching extents. */
-static asn_status record_by_vector(const asn_array *a, const asn_array *b,
-                                   asn_array *result) {
-    static const int turned[2] = {1, 0};
-    bool column = b->layout.ndim == 2;
-    asn_array row, products;
-    asn_layout view;
-    if (column)
-        ASN_TRY(asn_view_transpose(&view, &b->layout, turned));
-    else
-        ASN_TRY(asn_view_expand(&view, &b->layout, 2, 1));
-    asn_array_view(&row, b, &view);
-    asn_operand in[2] = {{.array = a}, {.array = &row}};
-    asn_status status = asn_ufunc_call(ASN_OP_MULTIPLY, in, NULL, &products, NULL);
-    asn_array_fini(&row);
-    ASN_TRY(status);
-    asn_reduce_options sums = {.axes = 2, .keepdims = column, .dtype = ASN_DTYPE_NONE};
-    status = asn_ufunc_reduce(ASN_OP_ADD, &products, NULL, result, &sums);
-    asn_array_fini(&products);
-    return status;
-}
-
-/* The product by one way or the other, with the library's lock held. */
+/* The product, with the library's lock held. */
 static asn_status matmul_locked(const asn_array *a, const asn_array *b,
                                 asn_array *result) {
     asn_array x, y;
@@ -191,7 +160,6 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
     asn_type types[2] = {{a->layout.dtype, 0}, {b->layout.dtype, 0}};
     asn_dtype dtype = asn_result_type(2, types);
     ASN_TRY(check_core(a, b));
-    if (is_recorded_by_vector(a, b)) return record_by_vector(a, b, result);
     bool row = a->layout.ndim == 1, column = b->layout.ndim == 1;
     ASN_TRY(as_dtype(&x, a, dtype));
     asn_status status = as_dtype(&y, b, dtype);
