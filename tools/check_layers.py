@@ -63,8 +63,8 @@ INSIDE["graph"] = {
     "operators": {"trace", "device", "plan", "ufunc", "small"},
     "index": {"trace", "device", "plan", "ufunc", "small", "operators"},
 }
-# What everybody in a layer asks, whoever answers.
-ASKED_BY_ALL = {"graph/capture/capture.h"}  # whether a capture is open, which then records or refuses
+# What everybody in a layer asks, whoever answers: whether a capture is open, which then records or refuses.
+ASKED_BY_ALL = {"graph/capture/capture.h"}
 INTERFACE = ("acl/", "aclnn/", "aclnnop/", "asnumpy/")
 # These know no aclTensor: of the interface they see only the plain structs of the fused operator.
 PLAIN = {"aclnn/aclnnx.h"}

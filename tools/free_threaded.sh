@@ -34,7 +34,9 @@ if "$python" -c 'import sysconfig, sys; sys.exit("-fsanitize=thread" not in (sys
     .venv/bin/cmake --install "$home/tree" --prefix "$home/site" --component python >/dev/null
     cp -r python/asnumpy/. "$home/site/asnumpy"
     export TSAN_OPTIONS="exitcode=66:history_size=3:$quiet"
-    [ $# -gt 0 ] || set -- tests/python/test_threads.py tests/python/test_contexts.py tests/python/test_streams.py
+    # (the sanitizer ends a process that forks while it has threads, and then starts others)
+    [ $# -gt 0 ] || set -- tests/python/test_threads.py tests/python/test_contexts.py tests/python/test_streams.py \
+        --deselect tests/python/test_streams.py::test_fork_close_and_exit
     exec setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"
 fi
 

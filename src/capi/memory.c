@@ -24,18 +24,22 @@ asnp_status asnp_mm_set_limit(uint64_t limit, uint64_t *before) {
     IN_LIBRARY;
     asn_memory_settings s;
     asn_memory_get_settings(&s);
-    if (before) *before = s.limit;
+    uint64_t was = s.limit;
     s.limit = limit;
-    return asn_memory_set_settings(&s);
+    ASN_TRY(asn_memory_set_settings(&s));
+    if (before) *before = was;
+    return ASN_OK;
 }
 
 asnp_status asnp_mm_set_max_split(uint64_t max_split, uint64_t *before) {
     IN_LIBRARY;
     asn_memory_settings s;
     asn_memory_get_settings(&s);
-    if (before) *before = s.max_split;
+    uint64_t was = s.max_split;
     s.max_split = max_split;
-    return asn_memory_set_settings(&s);
+    ASN_TRY(asn_memory_set_settings(&s));
+    if (before) *before = was;
+    return ASN_OK;
 }
 
 /* *before is written on success alone: the share may be refused. */

@@ -231,6 +231,8 @@ asn_status asn_np_unique_along(asn_array *const *results, const asn_array *a,
     ASN_MAKE(first, masked(first, order, starts));
     ASN_MAKE(values, asn_take(values, rows, first, 0, 0));
     ASN_MAKE(turned, asn_np_moveaxis(turned, values, 1, &to, 1, &from));
-    ASN_TRY(positions(results, order, starts, 1, &n));
-    return asn_array_share(results[ASN_UNIQUE_VALUES], turned);
+    ASN_TRY(asn_array_share(results[ASN_UNIQUE_VALUES], turned));
+    asn_status status = positions(results, order, starts, 1, &n);
+    if (status) asn_array_fini(results[ASN_UNIQUE_VALUES]);
+    return status;
 }

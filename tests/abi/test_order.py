@@ -67,6 +67,15 @@ def test_search_and_count():
     w = RNG.random(40)
     close(run("Bincount", x, w, 0, np.empty(9)), np.bincount(x, w))
     same(run("Histc", w, 5, 0, 1, np.empty(5)), np.histogram(w, 5, (0, 1))[0])
+    far = np.array([-1.7e308, 0.0, 1.7e308, 1e308])
+    same(run("Histc", far, 4, 0, 0, np.empty(4)), [1, 0, 1, 2])
+    for bad in (np.inf, -np.inf, np.nan):  # as the first element, and later
+        for data in ([bad, 1.0, 2.0], [1.0, 2.0, bad]):
+            with pytest.raises(AclError, match="not finite"):
+                run("Histc", np.array(data), 3, 0, 0, np.empty(3))
+            same(run("Histc", np.array(data), 3, 0, 3, np.empty(3)), [0, 1, 1])
+        with pytest.raises(AclError, match="161002"):
+            run("Histc", np.ones(3), 3, 0, bad, np.empty(3))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex64"])

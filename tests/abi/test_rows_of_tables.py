@@ -120,6 +120,18 @@ def test_embedding_bag(mode, last):
             bag_of, size, top)  # fmt: skip
 
 
+def test_embedding_bag_ends_where_the_last_offset_says():
+    """What comes after the last offset is in no bag; an offset beyond the indices is refused."""
+    weight, index = RNG.standard_normal((10, 4)), RNG.integers(0, 10, 12)
+    out, bag_of, size, top = np.empty((2, 4)), np.empty(12, int), np.empty(2, int), np.empty(2, int)
+    rest = (False, 0, False, None, True, -1, out, bag_of, size, top)
+    run("EmbeddingBag", weight, index, np.array([0, 3, 10]), *rest)
+    close(out, [weight[index[:3]].sum(axis=0), weight[index[3:10]].sum(axis=0)], rtol=1e-12)
+    for offsets in ([0, 3, 13], [0, 3, -1], [0, 5, 3]):
+        with pytest.raises(AclError, match="bag 1 goes from"):
+            run("EmbeddingBag", weight, index, np.array(offsets), *rest)
+
+
 @pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, float("inf")])
 def test_renorm(p):
     x = RNG.standard_normal((4, 3, 5)) * 3

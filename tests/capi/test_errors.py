@@ -178,3 +178,16 @@ def test_every_function_was_called(request):
     called = c.called | {"asnp_release", "asnp_rng_release"}  # by the handles of face.py
     assert sorted(set(c.declared) - called) == []
     assert len(c.declared) > 150
+
+
+def test_more_index_arrays_than_dimensions_there_can_be():
+    """Masks without dimensions use no axis up, so that only their number can be too large."""
+    one, line = array(np.array(True)), array(np.arange(5.0))
+    np.testing.assert_array_equal(
+        c.index_get(line, 63, indices(*[one] * 63)).numpy(), np.arange(5.0)[None]
+    )
+    for items in ([one] * 65, [one] * 64 + [2], [one] * 64 + [array(np.array([1]))]):
+        with pytest.raises(
+            Failure, match="too many indices: 64 arrays are allowed|number of dimensions"
+        ):
+            c.index_get(line, len(items), indices(*items))

@@ -508,3 +508,40 @@ def test_comparing_rows_report_as_numpy(name, n):
                 ours = met(asnumpy, "u(*inputs).to_numpy()", u=asnumpy._core.ufuncs[name],
                            inputs=[asnumpy.asarray(v) for v in inputs])[0]  # fmt: skip
                 assert ours == theirs, (dtype, k)
+
+
+LOOKS = {
+    "float": float,
+    "complex": complex,
+    "format": lambda r: format(r, ".3f"),
+    "str": str,
+    "item": lambda r: r.item(),
+    "from_dlpack": np.from_dlpack,
+    "asarray": np.asarray,
+    "tobytes": lambda r: r.tobytes(),
+    "flat": lambda r: r.flat[0],
+    "set flat": lambda r: r.flat.__setitem__(3, 1.0),
+    "element": lambda r: r[3],
+    "mask": lambda r: r[r > 0],
+    "nonzero": lambda r: r.nonzero(),
+    "np.nonzero": asnumpy.nonzero,
+    "unique": asnumpy.unique,
+    "sort": lambda r: r.sort(),
+    "product in place": lambda r: r.reshape(50, 100).T.__imatmul__(asnumpy.ones((50, 50))),
+}
+
+
+@needs_conditions
+@pytest.mark.parametrize("name", LOOKS)
+def test_who_looks_is_told(name):
+    """Of the exceptions of what was recorded, by the call that ran it, not by a later one."""
+    whole = name in ("float", "complex", "format", "str", "item")
+    r = 1 / asnumpy.zeros(5000)
+    if whole:
+        one = asnumpy.zeros(())
+        asnumpy.add.reduce(r, out=one)
+        r = one
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        LOOKS[name](r)
+        assert any("divide by zero" in str(w.message) for w in told)

@@ -3,7 +3,6 @@
 import asnumpy
 import numpy as np
 import pytest
-from conftest import SINGLE_OPERATORS
 from hypothesis import given
 from hypothesis import strategies as st
 

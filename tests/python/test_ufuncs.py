@@ -474,3 +474,18 @@ def test_integers_of_two_dtypes_compare_exactly(left, right):
             assert bool(one < other) == (int(p) < int(q)) and bool(one == other) == (
                 int(p) == int(q)
             )
+            for swapped in (False, True):  # a number of NumPy's beside an array, small or long
+                for many in (1, 3000):
+                    line = asnumpy.full(many, p)
+                    for name in (
+                        "equal",
+                        "not_equal",
+                        "less",
+                        "less_equal",
+                        "greater",
+                        "greater_equal",
+                    ):
+                        pair = (q, line) if swapped else (line, q)
+                        want = getattr(np, name)(*((q, p) if swapped else (p, q)))
+                        got = getattr(asnumpy, name)(*pair)
+                        assert got.tolist() == [bool(want)] * many, (name, swapped)

@@ -291,6 +291,8 @@ static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
     for (int d = 0; d < ndim && !status; d++) { /* a row: its view needs no memory */
         asn_index_item row = {.kind = ASN_INDEX_INT, .start = d};
         status = asn_index_view(&out[d], &table, 1, &row);
+        for (int k = 0; status && k < d; k++)
+            asn_array_fini(&out[k]);
     }
     asn_array_fini(&table);
     return status;

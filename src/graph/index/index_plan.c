@@ -181,11 +181,27 @@ static asn_status add_mask(asn_index_plan *p, walk *w, const asn_layout *l,
     return ASN_OK;
 }
 
-/* One item; left_out: how many axes an ellipsis stands for. */
+/* Index arrays that an item becomes. */
+static int arrays_of(const asn_index_item *item, bool advanced) {
+    switch (item->kind) {
+    case ASN_INDEX_INT: return advanced;
+    case ASN_INDEX_SLICE:
+    case ASN_INDEX_NEWAXIS:
+    case ASN_INDEX_ELLIPSIS: return 0;
+    case ASN_INDEX_ARRAY: return 1;
+    default: return item->array->layout.ndim ? item->array->layout.ndim : 1;
+    }
+}
+
+/* One item; left_out: how many axes an ellipsis stands for. Masks without dimensions use
+ * no axis up, so that the axes do not bound how many arrays there are. */
 static asn_status take_item(asn_index_plan *p, walk *w, const asn_layout *l,
                             const asn_index_item *item, bool advanced, int left_out) {
     static const asn_index_item all = {
         .kind = ASN_INDEX_SLICE, .start = 0, .stop = INT64_MAX, .step = 1};
+    if (p->num_arrays + arrays_of(item, advanced) > ASN_MAX_DIMS)
+        return asn_error_set(ASN_ERR_INDEX, "too many indices: %d arrays are allowed",
+                             ASN_MAX_DIMS);
     switch (item->kind) {
     case ASN_INDEX_INT:
         return advanced ? add_int_as_array(p, w, l, item->start)

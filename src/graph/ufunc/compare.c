@@ -2,8 +2,9 @@
  *
  * Promotion sends int64 with uint64 to float64, which cannot tell 2**63 from 2**63 - 1.
  * NumPy compares the integers; so do we: where the signed side is negative the answer is
- * that of (-1, 0), elsewhere both sides are compared as uint64. A Python integer that no
- * value of the array's dtype can equal lies above or below all of them: the answer is
+ * that of (-1, 0), elsewhere both sides are compared as uint64. A signed number beside an
+ * array of uint64 is compared as the Python integer of its value. A Python integer that
+ * no value of the array's dtype can equal lies above or below all of them: the answer is
  * that of (0, 1) or (0, -1).
  */
 #include "graph/ufunc/compare.h"
@@ -80,6 +81,13 @@ static asn_status signed_unsigned(asn_op op, const asn_operand *in, int signed_a
     return status;
 }
 
+/* Whether a number of NumPy's (not a Python integer) is to be compared with an array of
+ * uint64. */
+static bool is_signed_number(const asn_operand *number, const asn_operand *other) {
+    return !number->array && !number->weak && asn_is_signed_int(dtype_of(number)) &&
+           other->array && dtype_of(other) == ASN_U64;
+}
+
 asn_status asn_compare_mixed(asn_op op, const asn_operand *in, const asn_array *out,
                              asn_array *result, const asn_ufunc_options *o, bool *done) {
     *done = false;
@@ -95,6 +103,14 @@ asn_status asn_compare_mixed(asn_op op, const asn_operand *in, const asn_array *
         int64_t side = is_negative(number) ? -1 : 1;
         return constant(op, k == 0 ? side : 0, k == 0 ? 0 : side, in, 1 - k, out, result,
                         o);
+    }
+    for (int k = 0; k < 2; k++) {
+        if (!is_signed_number(&in[k], &in[1 - k])) continue;
+        asn_operand both[2] = {in[0], in[1]};
+        both[k].weak = 'i';
+        *done = true;
+        ASN_TRY(asn_scalar_cast(&in[k].scalar, ASN_I64, &both[k].scalar));
+        return asn_ufunc_call(op, both, out, result, o);
     }
     for (int k = 0; k < 2; k++) {
         if (!in[k].array || (in[1 - k].weak && !in[1 - k].array)) continue;

@@ -31,6 +31,11 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     /* What stands for *args is a tuple made for the call, for **kwargs a dict. */
     if (def->signature.var_positional) Py_XDECREF(v[def->signature.positional]);
     if (def->signature.var_keyword) Py_XDECREF(v[def->signature.count - 1]);
+    /* A function that looked at values has run what was recorded for them. */
+    if (ASN_UNLIKELY(r && asn_fp_any() && asn_fp_check() < 0)) {
+        Py_DECREF(r);
+        return NULL;
+    }
     if (ASN_LIKELY(r != NULL)) return r;
     if (PyErr_ExceptionMatches(asn_py.host_dtype))
         return asn_host_retry(self, args, nargs, kwnames);

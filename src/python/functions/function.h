@@ -23,7 +23,7 @@ typedef struct {
 
 /* What is behind doc_: fields that are not of every function (.asks_none = true). */
 #define ASN_FUNCTION(name_, text_, call_, doc_, ...)                                     \
-    {{.name = name_, .text = text_}, call_, doc_, __VA_ARGS__}
+    {.signature = {.name = name_, .text = text_}, .call = call_, .doc = doc_, __VA_ARGS__}
 /* NumPy shows one signature and takes keywords of another. */
 #define ASN_FUNCTION_SHOWN(name_, shown_, text_, call_, doc_)                            \
     {{.name = name_, .text = text_}, call_, doc_, shown_, NULL, false}
@@ -34,7 +34,12 @@ typedef struct {
 
 /* Both: of a module, and with another signature shown. */
 #define ASN_FUNCTION_OF_SHOWN(module_, name_, shown_, text_, call_, doc_, ...)           \
-    {{.name = name_, .text = text_}, call_, doc_, shown_, module_, __VA_ARGS__}
+    {.signature = {.name = name_, .text = text_},                                        \
+     .call = call_,                                                                      \
+     .doc = doc_,                                                                        \
+     .shown = shown_,                                                                    \
+     .module = module_,                                                                  \
+     __VA_ARGS__}
 
 /* Makes asnumpy.function; before the first asn_functions_add. */
 int asn_function_init_type(PyObject *module);

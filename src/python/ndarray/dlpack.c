@@ -138,9 +138,9 @@ static PyObject *make_capsule(PyObject *array, bool versioned, bool copied) {
     if (!e) return PyErr_NoMemory();
     e->array = Py_NewRef(array);
     asn_status lent = l->size ? asn_array_lend(asn_of(array), &data, &e->loan) : ASN_OK;
-    if (lent != ASN_OK) {
+    if (lent != ASN_OK || asn_fp_check() < 0) {
         drop_exported(e);
-        return asn_raise(lent);
+        return lent != ASN_OK ? asn_raise(lent) : NULL;
     }
     PyObject *capsule;
     if (versioned) {

@@ -137,7 +137,7 @@ static int flat_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         if (rc < 0) return -1;
         ASN_PY_TRY_INT(asn_array_set_item(
             &array->array, flat_offset(&array->array.layout, k), &element));
-        return 0;
+        return asn_fp_check();
     }
     PyObject *args[3] = {(PyObject *)array, key, value};
     PyObject *done = asn_support_call("flat_assign", args, 3);

@@ -302,6 +302,7 @@ PyObject *asn_nonzero_run(PyObject *self) {
         else
             asn_array_fini(&out[i]);
     }
+    if (tuple && asn_fp_check() < 0) Py_CLEAR(tuple);
     return tuple;
 }
 

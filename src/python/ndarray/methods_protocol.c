@@ -211,6 +211,7 @@ ASN_METHOD(__format__) {
     if (asn_of(self)->layout.ndim == 0) {
         asn_scalar element;
         ASN_PY_TRY(asn_array_get_item(asn_of(self), 0, &element));
+        if (asn_fp_check() < 0) return NULL;
         PyObject *item = asn_scalar_to_python(&element);
         PyObject *r = item ? PyObject_Format(item, v[0]) : NULL;
         Py_XDECREF(item);
@@ -405,6 +406,7 @@ ASN_METHOD(__complex__) {
     }
     asn_scalar element, wide;
     ASN_PY_TRY(asn_array_get_item(asn_of(self), 0, &element));
+    if (asn_fp_check() < 0) return NULL;
     ASN_PY_TRY(asn_scalar_cast(&element, ASN_C128, &wide));
     return asn_scalar_to_python(&wide);
 }

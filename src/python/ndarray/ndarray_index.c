@@ -274,6 +274,10 @@ static PyObject *get_items(PyObject *self, const index_list *list) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
+    if (asn_fp_check() < 0) { /* of what a mask or an index came from */
+        Py_DECREF((PyObject *)r);
+        return NULL;
+    }
     return asn_subclass_view((PyObject *)r, self);
 }
 

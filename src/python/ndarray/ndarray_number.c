@@ -200,7 +200,8 @@ static PyObject *number_imatmul(PyObject *a, PyObject *b) {
     asn_operand source = {asn_of(value), {0}, 0};
     asn_status status = asn_assign(asn_of(a), &source, ASN_CASTING_SAME_KIND, NULL);
     Py_DECREF(value);
-    return status == ASN_OK ? Py_NewRef(a) : asn_raise(status);
+    if (status != ASN_OK) return asn_raise(status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(a);
 }
 
 /* ---- power: NumPy replaces some scalar exponents by cheaper operations

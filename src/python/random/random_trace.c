@@ -90,7 +90,10 @@ static asn_status enter(void *engine) {
 /* By the object's present `release`. */
 static void leave(void *engine) {
     PyObject *release = ((asn_engine_object *)engine)->release;
+    const bool failed = PyErr_Occurred() != NULL;
     (void)asn_draw_leave(Py_XNewRef(release), NULL);
+    /* The replay has its results: there is no call that this would be the error of. */
+    if (!failed && PyErr_Occurred()) PyErr_WriteUnraisable(release);
 }
 
 asn_keeper asn_draw_keeper(PyObject *self) {

@@ -265,8 +265,8 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     if (asn_out_from_py(out, &target, &owner) == 0) {
         /* NumPy checks out= against the result, without broadcasting. */
         if (!asn_layout_same_shape(&target->layout, &r->array.layout)) {
-            PyErr_SetString(PyExc_ValueError, "output array does not match result of "
-                                              "ndarray.argmax.");
+            PyErr_Format(PyExc_ValueError, "output array does not match result of np.%s.",
+                         maximum ? "argmax" : "argmin");
         } else {
             asn_operand source = {.array = &r->array};
             status = asn_assign(target, &source, ASN_CASTING_SAME_KIND, NULL);

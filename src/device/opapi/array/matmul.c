@@ -22,7 +22,6 @@ typedef struct {
     bool trans_a, trans_b, fold; /* fold: the batch is summed over */
     bool column_a, row_b; /* how a vector stands: otherwise a is a row, b a column */
     asn_dtype loop;
-    double scale_a;
     _Alignas(16) uint8_t alpha[16], beta[16];
 } matmul_plan;
 

@@ -325,8 +325,18 @@ asn_status asn_planner_fold(asnd_call *c) {
 
 /* ---- Histc(self, bins, min, max, out): equal bins; min == max takes the data's range */
 
+/* The least and the greatest element; NaN where there is one. */
+static void range_of(const double *v, int64_t n, double *low, double *high) {
+    *low = *high = v[0];
+    for (int64_t i = 1; i < n; i++) {
+        *low = v[i] < *low || v[i] != v[i] ? v[i] : *low;
+        *high = v[i] > *high || v[i] != v[i] ? v[i] : *high;
+    }
+}
+
 /* Counts in int64. The last bin holds its upper end; NaN is in none. Of elements that are
- * all equal the range is one less to one more, as in torch.histc. */
+ * all equal the range is one less to one more, as in torch.histc; so is the error where
+ * the elements' range has no ends. */
 static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
@@ -340,20 +350,19 @@ static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     memset(count, 0, (size_t)bins * sizeof *count);
     double low = p->low, high = p->high;
     /* min == max: the range of the data. */
-    if (low == high && n > 0) {
-        low = high = v[0];
-        for (int64_t i = 1; i < n; i++) {
-            low = v[i] < low ? v[i] : low;
-            high = v[i] > high ? v[i] : high;
-        }
-    }
+    if (low == high && n > 0) range_of(v, n, &low, &high);
+    if (!isfinite(low) || !isfinite(high))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "Histc: the range from %g to %g is not finite", low, high);
     if (low == high) {
         low -= 1;
         high += 1;
     }
+    /* Distances of halves, where the whole one overflows. */
+    const double part = isinf(high - low) ? 0.5 : 1, span = part * high - part * low;
     for (int64_t i = 0; i < n; i++) {
         if (!(v[i] >= low && v[i] <= high)) continue;
-        int64_t k = (int64_t)((v[i] - low) / (high - low) * (double)bins);
+        int64_t k = (int64_t)((part * v[i] - part * low) / span * (double)bins);
         count[k < bins ? k : bins - 1]++;
     }
     return asn_move(out, &counts.nd);
@@ -366,7 +375,8 @@ asn_status asn_planner_histc(asnd_call *c) {
     double range[2] = {0, 0};
     ASN_TRY(asn_call_number(c, 2, &range[0]));
     ASN_TRY(asn_call_number(c, 3, &range[1]));
-    if (bins < 1 || !(range[0] <= range[1]) || asn_is_complex(self->dtype))
+    if (bins < 1 || !(range[0] <= range[1]) || isinf(range[0]) || isinf(range[1]) ||
+        asn_is_complex(self->dtype))
         return asn_error_set(ASN_ERR_VALUE, "%s: %lld bins from %g to %g", c->op->name,
                              (long long)bins, range[0], range[1]);
     ASN_TRY(asn_call_same_shape(c, 4, 1, &bins));

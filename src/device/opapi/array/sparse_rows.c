@@ -90,20 +90,20 @@ asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
  * gradient. The three auxiliary outputs are what torch.embedding_bag returns. */
 
 /* The arrays of a call: weight is (rows, width), out (bags, width). A bag's indices begin
- * at offset[bag] and end where the next one begins. */
+ * at offset[bag] and end where the next one begins, the last one's at `end`. */
 typedef struct {
     const double *weight, *sample;
     const int64_t *index, *offset;
     double *out;
     int64_t *bag_of, *size, *arg_max;
-    int64_t rows, width, num_indices, bags, padding, mode;
+    int64_t rows, width, num_indices, end, bags, padding, mode;
 } bags;
 
 /* Computes a row of `out` and its share of the auxiliary outputs. An empty bag is 0.
  * Padding counts for nothing, not even in the mean. */
 static asn_status one_bag(const bags *b, int64_t bag) {
     int64_t first = b->offset[bag], count = 0;
-    int64_t end = bag + 1 < b->bags ? b->offset[bag + 1] : b->num_indices;
+    int64_t end = bag + 1 < b->bags ? b->offset[bag + 1] : b->end;
     double *out = b->out + bag * b->width;
     if (first < 0 || end > b->num_indices || first > end)
         return asn_error_set(ASN_ERR_INDEX, "bag %lld goes from %lld to %lld of %lld",
@@ -172,10 +172,11 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
               .rows = weight.shape[0],
               .width = width,
               .num_indices = n,
+              .end = n,
               .bags = count,
               .padding = p->arg[8].i,
               .mode = p->arg[4].i};
-    if (p->arg[7].i) b.num_indices = n; /* the last offset is the end of the last bag */
+    if (p->arg[7].i) b.end = b.offset[count]; /* what comes after it is in no bag */
     for (int64_t k = 0; k < count; k++)
         ASN_TRY(one_bag(&b, k));
     ASN_TRY(asn_packed_done(e, p, 9, &out));

@@ -13,6 +13,7 @@
  */
 #include "device/opapi/core/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "device/cpu/fused/fused.h"
@@ -173,7 +174,7 @@ static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
  * result is of integers. */
 static asn_status alpha_check(const builder *b, int i, const aclScalar *s) {
     double value = asn_value_to_double((asn_dtype)s->dtype, s->value);
-    bool whole = value == (double)(int64_t)value;
+    bool whole = isfinite(value) && floor(value) == value;
     if (asn_is_inexact(b->loop) || !asn_is_inexact((asn_dtype)s->dtype) || whole)
         return ASN_OK;
     return asn_error_set(ASN_ERR_TYPE, "%s: %s is %g, but the result is of dtype %s",
