@@ -88,6 +88,8 @@ static bool fits_integer(double v, asn_dtype dtype) {
     return v > -2147483649.0 && v < 2147483648.0;
 }
 
+/* The exceptions (ACLNNX_FP_*) of a conversion of `from` that gave `to`, by the values
+ * before and after; of complex numbers those of both parts. */
 static uint32_t conditions_of(const asn_scalar *from, const asn_scalar *to) {
     asn_dtype dtype = (asn_dtype)to->dtype;
     asn_scalar wide[2];

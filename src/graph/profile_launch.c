@@ -61,6 +61,7 @@ static int32_t record_memcpy(void *dst, size_t room, const void *src, size_t cou
     return code;
 }
 
+/* An element counts as one operation of the row, at each step of the scan. */
 static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t ndim, const int64_t *shape, int32_t axis,
                            uint32_t *flags, void *stream) {
@@ -89,6 +90,7 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
     return code;
 }
 
+/* Comparisons are no floating-point operations. */
 static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t ndim, const int64_t *shape, int32_t axis,
                            int32_t indices, int32_t num_kth, const int64_t *kth,
@@ -101,6 +103,7 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
     return code;
 }
 
+/* 5 n log2(n) operations for a transform of n points, as is usual. */
 void asn_record_fft(asn_mark mark, int32_t code, int64_t n, const aclnnxOperand *in,
                     const int64_t *in_shape, const aclnnxOperand *out,
                     const int64_t *out_shape, int32_t ndim) {

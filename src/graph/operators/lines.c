@@ -49,7 +49,8 @@ static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
 }
 
 /* The call, with the library's lock held. `result` has its layout, and memory from here
- * on. `have` counts the lines that need their fini. */
+ * on: of an empty one nothing is called. `have` counts the lines that need their fini;
+ * the memory of packed ones stays until the streams that read it are done. */
 static asn_status run_locked(asn_array *result, const asn_array *const *from, int num,
                              line_call call, const line_numbers *numbers,
                              const char *name) {

@@ -146,6 +146,9 @@ static asn_status kept_mean(const asn_array *a, const asn_reduce_options *o,
     return status;
 }
 
+/* (Contract in moments.h.) In two passes, as NumPy's: the mean, then the sum of squared
+ * deviations from it, over the number of elements less ddof. One pass over squares would
+ * lose what the mean has in common with them. */
 asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
                         const asn_reduce_options *o, asn_dtype dtype,
                         const asn_item_count *n, const asn_operand *ddof, bool root,
@@ -165,6 +168,7 @@ asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
     status = asn_ufunc_reduce(ASN_OP_ADD, &deviation, NULL, out, &sum);
     asn_array_fini(&deviation);
     ASN_TRY(status);
+    /* more degrees than elements: NumPy divides by 0, and says so */
     status = divide_by(out, n, ddof);
     if (status == ASN_OK && root) {
         asn_ufunc_options options = ASN_UFUNC_DEFAULTS;

@@ -278,6 +278,8 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *
     return lb->ndim > 2 ? dot_many(a, b, result) : matmul_locked(a, b, result);
 }
 
+/* (Contract in families.h.) Small products of two dimensions run at once; a non-canonical
+ * bool operand is made canonical first. */
 asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
                    asn_array *result) {
     asn_array made;

@@ -177,6 +177,8 @@ static asn_status pick(asn_array *result, const asn_array *a, int axis, int num_
     return status;
 }
 
+/* (Contract in families.h.) By selection where the device can, which is a few passes; by
+ * a whole sort elsewhere. */
 asn_status asn_order_statistics(asn_array *result, const asn_array *a, int axis,
                                 int num_kth, const int64_t *kth) {
     ASN_TRY(asn_device_open());

@@ -67,6 +67,9 @@ static asn_status align(asn_array *a, int64_t alignment) {
     return ASN_OK;
 }
 
+/* (Contract in tensor.h.) Buffers begin at multiples of LEAST_ALIGNMENT; for more the
+ * block is that much larger, and is taken at once, since only then is its address
+ * known. */
 asn_status asn_tensor_new(asn_array *out, const asn_descriptor *d) {
     int64_t nbytes;
     ASN_TRY(asn_descriptor_check(d, &nbytes));

@@ -111,6 +111,9 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
     return status;
 }
 
+/* (Contract in ufunc.h.) Few elements are copied at once; a number is recorded as an
+ * immediate; leading axes of extent 1 that dst lacks are cut off, NumPy's rule for
+ * assignments alone. */
 asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting casting,
                       const asn_array *where) {
     if (!where && asn_direct_assign(dst, src)) return ASN_OK;

@@ -253,6 +253,7 @@ static uint64_t hash_of(const uint8_t *bytes, size_t n) {
     return hash ^ hash >> 29;
 }
 
+/* (Contract in jit.h.) Made at every call, so nothing is allocated for a usual one. */
 bool asn_jit_key_make(asn_jit_key *k, const asn_jit *jit, PyObject *const *args,
                       Py_ssize_t nargs, PyObject *kwnames) {
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;

@@ -43,6 +43,8 @@ static int put_array(asn_jit_tree *t, PyObject *o) {
 }
 
 /* Any value: -1: an error, of what cannot be returned. */
+/* Writes the code of one value, and of what is in it; TypeError where the result of a
+ * traced function cannot be such a thing. */
 static int read_value(asn_jit_tree *t, PyObject *o);
 
 /* -1: an item that cannot be returned, or MemoryError; the same below. */
@@ -72,6 +74,8 @@ static bool is_constant(PyObject *o) {
            PyRange_Check(o);
 }
 
+/* Writes the code of one value, and of what is in it; TypeError where the result of a
+ * traced function cannot be such a thing. */
 static int read_value(asn_jit_tree *t, PyObject *o) {
     int rc = -1;
     /* Types are exact, as in keys: of a subclass a new object could not be made. */
@@ -154,6 +158,8 @@ static PyObject *make_dict(reader *r, Py_ssize_t n) {
     return made;
 }
 
+/* The value whose code is next: a letter, then a number (of an array, a constant, or of
+ * items that follow). A new reference, or NULL. */
 static PyObject *make(reader *r) {
     Py_ssize_t number;
     const uint8_t *code = r->tree->codes + r->at;
