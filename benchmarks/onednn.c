@@ -1,13 +1,15 @@
-/* oneDNN's kernels beside the CPU device's, on the same tensors, in one process, two threads
- * each: convolutions, pooling, bfloat16 and int8 products (docs/design/0003-libraries.md has the
- * figures). Not part of the build: oneDNN is no dependency.
+/* oneDNN's kernels beside the CPU device's, on the same tensors, in one process, two
+ * threads each: convolutions, pooling, bfloat16 and int8 products
+ * (docs/design/0003-libraries.md has the figures). Not part of the build: oneDNN is no
+ * dependency.
  *
- * usage: onednn [REPEATS]    prints, in microseconds, ours, oneDNN's on the tensors as CANN's
- *                            caller has them (with its reorders), oneDNN's in layouts of its
- *                            own choice (without), and both ratios to ours
+ * usage: onednn [REPEATS]    prints, in microseconds, ours, oneDNN's on the tensors as
+ * CANN's caller has them (with its reorders), oneDNN's in layouts of its own choice
+ * (without), and both ratios to ours
  *
- * cc -O2 -Iinclude -Ibuild/dev/include -ION/include benchmarks/onednn.c -Lbuild/dev/lib -LON/lib \
- *    -lopapi -lnnopbase -lascendcl -ldnnl -lgomp   with ON: oneDNN 3 (PyPI: onednn-cpu-gomp)
+ * cc -O2 -Iinclude -Ibuild/dev/include -ION/include benchmarks/onednn.c -Lbuild/dev/lib
+ * -LON/lib -lopapi -lnnopbase -lascendcl -ldnnl -lgomp   with ON: oneDNN 3 (PyPI:
+ * onednn-cpu-gomp)
  */
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
@@ -104,7 +106,8 @@ static void run_ours(void *context) {
                                             true, 0, 0, c->out, &bytes, &executor));
         break;
     case 3:
-        MUST(aclnnMatmulGetWorkspaceSize(c->in, c->weights, c->out, 0, &bytes, &executor));
+        MUST(
+            aclnnMatmulGetWorkspaceSize(c->in, c->weights, c->out, 0, &bytes, &executor));
         break;
     default:
         MUST(aclnnQuantMatmulV3GetWorkspaceSize(c->in, c->weights, c->scale, NULL, NULL,
@@ -122,8 +125,8 @@ static void run_ours(void *context) {
     if (workspace) aclrtFree(workspace);
 }
 
-/* ---- oneDNN's: a primitive with up to two inputs, each with a reorder where the layout it
- * chose is another one than the caller's */
+/* ---- oneDNN's: a primitive with up to two inputs, each with a reorder where the layout
+ * it chose is another one than the caller's */
 
 typedef struct {
     dnnl_primitive_t primitive, to[3]; /* of the operands; [2]: back */
@@ -137,7 +140,8 @@ static void run_theirs(void *context) {
     call_of_theirs *c = context;
     for (int i = 0; c->reorders && i < 2; i++)
         if (c->to[i]) {
-            dnnl_exec_arg_t a[2] = {{DNNL_ARG_FROM, c->user[i]}, {DNNL_ARG_TO, c->own[i]}};
+            dnnl_exec_arg_t a[2] = {{DNNL_ARG_FROM, c->user[i]},
+                                    {DNNL_ARG_TO, c->own[i]}};
             MUST(dnnl_primitive_execute(c->to[i], stream, 2, a));
         }
     MUST(dnnl_primitive_execute(c->primitive, stream, c->num, c->args));
@@ -229,7 +233,8 @@ static void convolution(int64_t n, int64_t c, int64_t size, int64_t k, int64_t k
     int64_t gs[5] = {groups, k / groups, c / groups, kernel, kernel};
     size_t ni = (size_t)(n * c * size * size), no = (size_t)(n * k * out * out);
     size_t nw = (size_t)(k * (c / groups) * kernel * kernel);
-    float *x = numbers(ni, 4), *w = numbers(nw, 4), *y = calloc(no, 4), *z = calloc(no, 4);
+    float *x = numbers(ni, 4), *w = numbers(nw, 4), *y = calloc(no, 4),
+          *z = calloc(no, 4);
     call_of_ours ours = {0,
                          tensor(x, 4, is, ACL_FLOAT),
                          tensor(w, 4, ws, ACL_FLOAT),
@@ -261,9 +266,9 @@ static void convolution(int64_t n, int64_t c, int64_t size, int64_t k, int64_t k
     theirs.reorders = true;
     run_theirs(&theirs);
     char name[80];
-    snprintf(name, sizeof name, "conv %ldx%ldx%ldx%ld -> %ld, %ldx%ld/%ld%s", (long)n, (long)c,
-             (long)size, (long)size, (long)k, (long)kernel, (long)kernel, (long)stride,
-             groups > 1 ? " depthwise" : "");
+    snprintf(name, sizeof name, "conv %ldx%ldx%ldx%ld -> %ld, %ldx%ld/%ld%s", (long)n,
+             (long)c, (long)size, (long)size, (long)k, (long)kernel, (long)kernel,
+             (long)stride, groups > 1 ? " depthwise" : "");
     report(name, &ours, &theirs, error_of(y, z, no));
 }
 
@@ -290,8 +295,8 @@ static void pooling(bool average, int64_t n, int64_t c, int64_t size) {
         &d, engine, dnnl_forward_inference,
         average ? dnnl_pooling_avg_include_padding : dnnl_pooling_max,
         described(4, is, dnnl_f32, dnnl_nchw), described(4, os, dnnl_f32, dnnl_nchw),
-        (dnnl_dims_t){2, 2}, (dnnl_dims_t){3, 3}, (dnnl_dims_t){0, 0}, (dnnl_dims_t){1, 1},
-        (dnnl_dims_t){1, 1}, NULL));
+        (dnnl_dims_t){2, 2}, (dnnl_dims_t){3, 3}, (dnnl_dims_t){0, 0},
+        (dnnl_dims_t){1, 1}, (dnnl_dims_t){1, 1}, NULL));
     finish(&theirs, d,
            (dnnl_memory_desc_t[]){described(4, is, dnnl_f32, dnnl_nchw), NULL,
                                   described(4, os, dnnl_f32, dnnl_nchw)},
@@ -299,8 +304,8 @@ static void pooling(bool average, int64_t n, int64_t c, int64_t size) {
     run_ours(&ours);
     run_theirs(&theirs);
     char name[80];
-    snprintf(name, sizeof name, "%s pool %ldx%ldx%ldx%ld, 3x3/2", average ? "mean" : "max",
-             (long)n, (long)c, (long)size, (long)size);
+    snprintf(name, sizeof name, "%s pool %ldx%ldx%ldx%ld, 3x3/2",
+             average ? "mean" : "max", (long)n, (long)c, (long)size, (long)size);
     report(name, &ours, &theirs, error_of(y, z, no));
 }
 
@@ -340,9 +345,9 @@ static void product(bool narrow, int64_t m, int64_t k, int64_t n) {
         return;
     }
     finish(&theirs, d,
-           (dnnl_memory_desc_t[]){described(2, as, type, dnnl_ab),
-                                  described(2, bs, type, dnnl_ab),
-                                  described(2, cs, narrow ? dnnl_s32 : dnnl_bf16, dnnl_ab)},
+           (dnnl_memory_desc_t[]){
+               described(2, as, type, dnnl_ab), described(2, bs, type, dnnl_ab),
+               described(2, cs, narrow ? dnnl_s32 : dnnl_bf16, dnnl_ab)},
            (void *[]){a, b, z}, true);
     report(name, &ours, &theirs, 0);
 }
@@ -353,8 +358,8 @@ int main(int argc, char **argv) {
     MUST(aclrtSetDevice(0));
     MUST(dnnl_engine_create(&engine, dnnl_cpu, 0));
     MUST(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
-    printf("%-40s %9s %9s %9s   %5s %5s   %s\n", "", "ours", "as given", "its own", "ratio",
-           "ratio", "difference");
+    printf("%-40s %9s %9s %9s   %5s %5s   %s\n", "", "ours", "as given", "its own",
+           "ratio", "ratio", "difference");
     convolution(1, 3, 224, 64, 7, 2, 1);
     convolution(1, 64, 56, 64, 3, 1, 1);
     convolution(1, 64, 56, 256, 1, 1, 1);

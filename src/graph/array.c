@@ -105,8 +105,8 @@ static asn_status cross(void *to, const void *from, size_t bytes, bool to_device
     return ASN_OK;
 }
 
-/* Fills the array's memory, which it has from here on, with elements that lie row-major in
- * `packed`. Waits for the streams that use the memory, and for nothing else. */
+/* Fills the array's memory, which it has from here on, with elements that lie row-major
+ * in `packed`. Waits for the streams that use the memory, and for nothing else. */
 static asn_status copy_in(asn_array *a, const void *packed) {
     static const char why[] = "memory is filled from the host";
     asn_mark mark;

@@ -14,7 +14,8 @@ static void integer_range(asn_dtype dt, int64_t *low, uint64_t *high) {
     *high = (is_unsigned ? UINT64_MAX : (uint64_t)INT64_MAX) >> (64 - bits);
 }
 
-/* (Contract in operands.h.) A Python integer is held as int64, or as uint64 above that. */
+/* (Contract in operands.h.) A Python integer is held as int64, or as uint64 above that.
+ */
 asn_status asn_operand_check(const asn_operand *o, asn_dtype dtype) {
     if (o->array || o->weak != 'i' || !asn_is_integer(dtype)) return ASN_OK;
     int64_t low, value;
@@ -146,8 +147,9 @@ static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
     return status;
 }
 
-/* (Contract in operands.h.) NumPy's rule for 'K': row-major where every array is, else the
- * axes in the order of the operands' strides. 'A' is column-major only where all are. */
+/* (Contract in operands.h.) NumPy's rule for 'K': row-major where every array is, else
+ * the axes in the order of the operands' strides. 'A' is column-major only where all are.
+ */
 asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim,
                           const int64_t *shape, char order, int num_in,
                           const asn_operand *in) {

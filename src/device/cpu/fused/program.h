@@ -16,8 +16,8 @@
 #include "ops/added.h"
 
 enum {
-    /* A register's value and that as float32; all outputs of the program's own loops, which
-     * a call makes whether they are asked for or not. */
+    /* A register's value and that as float32; all outputs of the program's own loops,
+     * which a call makes whether they are asked for or not. */
     ASN_MAX_VALUES = 2 * ACLNNX_MAX_REGS + ACLNNX_MAX_INSTRS * ASN_ADDED_ARGS,
     ASN_MAX_STEPS = 8 * ACLNNX_MAX_INSTRS,
     ASN_NO_VALUE = 0xffff,
