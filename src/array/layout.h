@@ -23,8 +23,8 @@ enum {
     ASN_ALIGNED = 8, /* every element at a multiple of the dtype's alignment */
     /* a non-canonical bool: over bytes that something else made, of which any but 0 is
        true (graph/ufunc/truth.h) */
-    ASN_RAW_TRUTH = 16,
-    ASN_INHERITED = ASN_WRITEABLE | ASN_RAW_TRUTH, /* what a view takes over */
+    ASN_NONCANONICAL = 16,
+    ASN_INHERITED = ASN_WRITEABLE | ASN_NONCANONICAL, /* what a view takes over */
 };
 
 typedef struct {
@@ -78,8 +78,9 @@ void asn_layout_update(asn_layout *l);
 /* Marks `view`, over l's bytes, as a non-canonical bool if it may be one. */
 static inline void asn_layout_inherit_truth(asn_layout *view, const asn_layout *l) {
     bool raw = view->dtype == ASN_BOOL &&
-               (l->dtype != ASN_BOOL || (l->flags & ASN_RAW_TRUTH) != 0);
-    view->flags = (uint8_t)((view->flags & ~ASN_RAW_TRUTH) | (raw ? ASN_RAW_TRUTH : 0));
+               (l->dtype != ASN_BOOL || (l->flags & ASN_NONCANONICAL) != 0);
+    view->flags =
+        (uint8_t)((view->flags & ~ASN_NONCANONICAL) | (raw ? ASN_NONCANONICAL : 0));
 }
 /* Bytes a fresh array of this layout needs. */
 static inline int64_t asn_layout_nbytes(const asn_layout *l) {

@@ -220,7 +220,8 @@ asnp_status asnp_from_host(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
     asn_status status = asn_array_from_host(&made, d, ndim, shape, host.strides, data);
     if (!status) asn_truth_mark(&made, data, host.strides);
     asn_layout_fini(&host);
-    if (!status && asn_truth_raw(&made)) { /* any byte but 0 is true, and becomes 1 */
+    if (!status &&
+        asn_is_noncanonical(&made)) { /* any byte but 0 is true, and becomes 1 */
         status = asn_truth_clean(&clean, &made);
         asn_array_fini(&made);
         if (!status) asn_array_move(&made, &clean);
@@ -265,7 +266,7 @@ asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
         asn_array look = {.layout = layout};
         look.layout.shape = layout.shape == layout.dims ? look.layout.dims : layout.shape;
         asn_truth_mark(&look, data, layout.strides);
-        if (asn_truth_raw(&look)) {
+        if (asn_is_noncanonical(&look)) {
             asn_layout_fini(&layout);
             return asn_error_set(ASN_ERR_VALUE,
                                  "adopt: a bool's byte is neither 0 nor 1");

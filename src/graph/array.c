@@ -228,7 +228,7 @@ asn_status asn_array_fill(const asn_array *a, const asn_filler *source) {
 }
 
 /* Nothing is recorded or queued that writes the buffer (or, for a writer, reads it). */
-static inline bool settled(const asn_buffer *b, bool for_write) {
+static inline bool is_materialised(const asn_buffer *b, bool for_write) {
     asn_look_begin();
     bool yes =
         b->data && !asn_stream_busy && !b->trace_writes && !(for_write && b->trace_refs);
@@ -248,7 +248,7 @@ static asn_status sync_for(const asn_array *a, bool for_write, const char *why) 
     else if (asn_stream_busy || b->trace_writes || (for_write && b->trace_refs) ||
              (asn_device_open() == ASN_OK && !asn_device_host_access()))
         status = asn_sync_begin(why, &mark);
-    if (!status) status = asn_trace_settle(b, for_write);
+    if (!status) status = asn_trace_materialise(b, for_write);
     if (!status) status = asn_buffer_ensure(a->buffer);
     if (!status) status = asn_streams_wait_for(b, for_write);
     asn_sync_end(why, mark);
@@ -257,12 +257,12 @@ static asn_status sync_for(const asn_array *a, bool for_write, const char *why) 
 }
 
 asn_status asn_array_sync(const asn_array *a) {
-    if (settled(a->buffer, false)) return ASN_OK;
+    if (is_materialised(a->buffer, false)) return ASN_OK;
     return sync_for(a, false, "a result is written to an array of the host");
 }
 
 asn_status asn_array_host(const asn_array *a, void **data) {
-    if (!settled(a->buffer, true))
+    if (!is_materialised(a->buffer, true))
         ASN_TRY(sync_for(a, true, "the host reaches for the array's memory"));
     if (!asn_device_host_access())
         return asn_error_set(
@@ -308,14 +308,14 @@ asn_status asn_array_to_host(const asn_array *a, void *dst) {
         asn_array_fini(&packed);
         return status;
     }
-    if (!settled(a->buffer, false))
+    if (!is_materialised(a->buffer, false))
         ASN_TRY(sync_for(a, false, "the array is copied to the host"));
     size_t bytes = (size_t)asn_layout_nbytes(&a->layout);
     return cross(dst, (char *)a->buffer->data + a->layout.offset, bytes, false);
 }
 
 asn_status asn_array_get_item(const asn_array *a, int64_t byte_offset, asn_scalar *out) {
-    if (!settled(a->buffer, false))
+    if (!is_materialised(a->buffer, false))
         ASN_TRY(sync_for(a, false, "the value of an element is read"));
     const char *from = (const char *)a->buffer->data + a->layout.offset + byte_offset;
     size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));
@@ -349,7 +349,7 @@ asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
     asn_scalar cast;
     ASN_TRY(asn_scalar_convert(value, asn_layout_dtype(&a->layout), &cast));
     if (asn_capture_open()) return assign_element(a, byte_offset, &cast);
-    if (!settled(a->buffer, true))
+    if (!is_materialised(a->buffer, true))
         ASN_TRY(sync_for(a, true, "an element is written from the host"));
     char *to = (char *)a->buffer->data + a->layout.offset + byte_offset;
     size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));

@@ -41,7 +41,7 @@ asn_status asn_synchronize(void) {
     return run_and_wait(asn_streams_wait_all);
 }
 
-asn_status asn_settle(void) {
+asn_status asn_synchronize_free(void) {
     return run_and_wait(asn_streams_wait_free);
 }
 

@@ -1,4 +1,4 @@
-/* L2 graph: floating-point conditions met by programs, kept until the binding asks
+/* L2 graph: floating-point exceptions that programs raise, kept until the binding asks
  * (NumPy's errstate).
  *
  * Programs that run on the calling thread have reported by the time they return; the name
@@ -13,7 +13,7 @@
 #include "graph/fp.h"
 #include "graph/lock.h"
 
-uint32_t asn_fp_conditions;
+uint32_t asn_fp_exceptions;
 /* A bit of it while threads keep some, so that they look for their own. */
 static const uint32_t KEPT = 1u << 31;
 static int keepers;         /* how many; with the lock held */
@@ -25,12 +25,12 @@ static _Thread_local struct {
 static bool checks_on;
 
 uint32_t *asn_fp_sink(void) {
-    return checks_on ? &asn_fp_conditions : NULL;
+    return checks_on ? &asn_fp_exceptions : NULL;
 }
 
 void asn_fp_note(const char *name) {
     if (ASN_CAPTURING) asn_capture_name(name);
-    if (asn_fp_conditions & ~KEPT && !culprit) culprit = name;
+    if (asn_fp_exceptions & ~KEPT && !culprit) culprit = name;
 }
 
 void asn_fp_rename(const char *from, const char *to) {
@@ -38,15 +38,15 @@ void asn_fp_rename(const char *from, const char *to) {
     if (own.culprit == from) own.culprit = to;
 }
 
-void asn_fp_meet(uint32_t met, const char *name) {
-    __atomic_fetch_or(&asn_fp_conditions, met, __ATOMIC_RELAXED);
+void asn_fp_raise(uint32_t met, const char *name) {
+    __atomic_fetch_or(&asn_fp_exceptions, met, __ATOMIC_RELAXED);
     asn_fp_note(name);
 }
 
 uint32_t asn_fp_take_new(const char **op_name) {
     *op_name = culprit;
     culprit = NULL;
-    return __atomic_exchange_n(&asn_fp_conditions, keepers ? KEPT : 0, __ATOMIC_RELAXED) &
+    return __atomic_exchange_n(&asn_fp_exceptions, keepers ? KEPT : 0, __ATOMIC_RELAXED) &
            ~KEPT;
 }
 
@@ -54,27 +54,27 @@ void asn_fp_keep_own(void) {
     const char *name;
     uint32_t met = asn_fp_take_new(&name);
     if (met && !own.met && keepers++ == 0)
-        __atomic_fetch_or(&asn_fp_conditions, KEPT, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&asn_fp_exceptions, KEPT, __ATOMIC_RELAXED);
     if (met && !own.culprit) own.culprit = name;
     own.met |= met;
 }
 
-uint32_t asn_fp_take_met(const char **op_name) {
+uint32_t asn_fp_take_raised(const char **op_name) {
     asn_lock();
     asn_fp_keep_own();
     uint32_t met = own.met;
     if (op_name) *op_name = own.culprit ? own.culprit : "operation";
     if (met && --keepers == 0)
-        __atomic_fetch_and(&asn_fp_conditions, ~KEPT, __ATOMIC_RELAXED);
+        __atomic_fetch_and(&asn_fp_exceptions, ~KEPT, __ATOMIC_RELAXED);
     own.met = 0;
     own.culprit = NULL;
     asn_unlock();
     return met;
 }
 
-/* ---- conditions of conversions made on the host */
+/* ---- exceptions of conversions made on the host */
 
-static uint32_t rounding_conditions(double from, double to, double least_normal) {
+static uint32_t rounding_exceptions(double from, double to, double least_normal) {
     if (isfinite(from) && isinf(to)) return ACLNNX_FP_OVERFLOW;
     return from != to && fabs(to) < least_normal ? ACLNNX_FP_UNDERFLOW : 0;
 }
@@ -90,7 +90,7 @@ static bool fits_integer(double v, asn_dtype dtype) {
 
 /* The exceptions (ACLNNX_FP_*) of a conversion of `from` that gave `to`, by the values
  * before and after; of complex numbers those of both parts. */
-static uint32_t conditions_of(const asn_scalar *from, const asn_scalar *to) {
+static uint32_t exceptions_of(const asn_scalar *from, const asn_scalar *to) {
     asn_dtype dtype = (asn_dtype)to->dtype;
     asn_scalar wide[2];
     double a[2], b[2];
@@ -101,8 +101,8 @@ static uint32_t conditions_of(const asn_scalar *from, const asn_scalar *to) {
     memcpy(b, wide[1].bytes, sizeof b);
     if (!asn_is_inexact(dtype)) return fits_integer(a[0], dtype) ? 0 : ACLNNX_FP_INVALID;
     double least = dtype == ASN_F16 ? 0x1p-14 : 0x1p-126;
-    uint32_t met = rounding_conditions(a[0], b[0], least);
-    return asn_is_complex(dtype) ? met | rounding_conditions(a[1], b[1], least) : met;
+    uint32_t met = rounding_exceptions(a[0], b[0], least);
+    return asn_is_complex(dtype) ? met | rounding_exceptions(a[1], b[1], least) : met;
 }
 
 asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype, asn_scalar *out) {
@@ -120,8 +120,8 @@ asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype, asn_scalar *
         !(asn_is_inexact(from) || dtype == ASN_F16))
         return ASN_OK;
     asn_look_begin(); /* whether the caller's are watched, and the caller meets them */
-    uint32_t met = checks_on ? conditions_of(s, out) : 0;
-    if (met) asn_fp_meet(met, "copy");
+    uint32_t met = checks_on ? exceptions_of(s, out) : 0;
+    if (met) asn_fp_raise(met, "copy");
     asn_look_end();
     return ASN_OK;
 }

@@ -11,6 +11,6 @@ uint32_t *asn_fp_sink(void);
  * `name`'s (static). */
 void asn_fp_note(const char *name);
 /* Adds exceptions (ACLNNX_FP_*) that an operation raised. */
-void asn_fp_meet(uint32_t met, const char *name);
+void asn_fp_raise(uint32_t met, const char *name);
 
 #endif

@@ -188,7 +188,7 @@ __attribute__((constructor)) static void handle_forks(void) {
 
 void asn_unlock_slow(void) {
     bool serial = asn_lock_state.serial;
-    if (!serial && asn_fp_conditions) asn_fp_keep_own();
+    if (!serial && asn_fp_exceptions) asn_fp_keep_own();
     if (serial) pthread_mutex_lock(&mutex);
     __atomic_store_n(&asn_lock_state.owner, NULL, __ATOMIC_RELAXED);
     if (serial) pthread_cond_broadcast(&freed);

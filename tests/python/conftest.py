@@ -21,7 +21,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
-# Each operation is an operator of CANN's: no programs, no floating-point conditions.
+# Each operation is an operator of CANN's: no programs, no floating-point exceptions.
 NPU = os.environ.get("ASNUMPY_DEVICE") == "ascend"
 SINGLE_OPERATORS = NPU or os.environ.get("ASNUMPY_FUSE") == "0"
 

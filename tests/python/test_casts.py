@@ -86,7 +86,7 @@ def test_what_no_integer_holds(source, bad, at):
     want, met = with_warnings(lambda: x.astype("i8"))
     got, said = with_warnings(lambda: asnumpy.array(x).astype("i8"))
     np.testing.assert_array_equal(got, want)
-    if not SINGLE_OPERATORS:  # which report no conditions
+    if not SINGLE_OPERATORS:  # which report no exceptions
         assert bool(said) == bool(met)
 
 

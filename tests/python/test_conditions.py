@@ -13,7 +13,7 @@ from conftest import NPU, SINGLE_OPERATORS
 
 needs_conditions = pytest.mark.skipif(
     SINGLE_OPERATORS,
-    reason="single operators report no floating-point conditions, only the fused one does",
+    reason="single operators report no floating-point exceptions, only the fused one does",
 )
 
 CASTS = {
@@ -375,7 +375,7 @@ def holds_nan(text):
         return bool(np.isnan(eval(expression, names)).any())
 
 
-@pytest.mark.skipif(NPU, reason="CANN's operators report no conditions")
+@pytest.mark.skipif(NPU, reason="CANN's operators report no exceptions")
 @pytest.mark.parametrize("operands", OPERANDS)
 @pytest.mark.parametrize("text", PRODUCTS)
 def test_products_and_transforms_report(text, operands):

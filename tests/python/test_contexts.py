@@ -1,4 +1,4 @@
-"""Modes of floating-point conditions belong to the context: threads, asyncio tasks and copied contexts
+"""Modes of floating-point exceptions belong to the context: threads, asyncio tasks and copied contexts
 have their own, and what one recorded is reported under its modes, whoever waits for it."""
 
 import asyncio
@@ -13,7 +13,7 @@ from conftest import SINGLE_OPERATORS
 
 needs_conditions = pytest.mark.skipif(
     SINGLE_OPERATORS,
-    reason="single operators report no floating-point conditions, only the fused one does",
+    reason="single operators report no floating-point exceptions, only the fused one does",
 )
 DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 

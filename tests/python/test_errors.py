@@ -1,4 +1,4 @@
-"""Exception classes and floating-point conditions: what NumPy raises or warns about, we do too."""
+"""Exception classes and floating-point exceptions: what NumPy raises or warns about, we do too."""
 
 import warnings
 
@@ -218,7 +218,7 @@ def test_messages(i):
 
 needs_conditions = pytest.mark.skipif(
     SINGLE_OPERATORS,
-    reason="single operators report no floating-point conditions, only the fused one does",
+    reason="single operators report no floating-point exceptions, only the fused one does",
 )
 CONDITIONS = {
     "divide by zero encountered in divide": lambda m: m.ones(3) / m.zeros(3),

@@ -104,7 +104,7 @@ def test_dtypes(dtype):
         assert got == first
 
 
-@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators tell of no conditions")
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators tell of no exceptions")
 def test_conditions():
     """Warnings come at every launch or at none, whichever way it goes."""
     for _ in range(TURNS):

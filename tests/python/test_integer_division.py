@@ -31,7 +31,7 @@ def check(x, y):
             got = getattr(asnumpy, name)(a, b).to_numpy()
         np.testing.assert_array_equal(got, want, err_msg=f"{name} of {x.dtype}")
         if SINGLE_OPERATORS:
-            continue  # CANN's operators tell of no conditions
+            continue  # CANN's operators tell of no exceptions
         ours, theirs = ([str(w.message) for w in heard] for heard in (met, expected))
         if DELAYED:  # where it is waited for, it may not be known any more which operation it was
             ours, theirs = ([m.partition(" in ")[0] for m in heard] for heard in (ours, theirs))

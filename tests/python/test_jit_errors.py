@@ -1,4 +1,4 @@
-"""jit: what a trace refuses, and the errors and floating-point conditions of replays."""
+"""jit: what a trace refuses, and the errors and floating-point exceptions of replays."""
 
 import re
 import warnings
@@ -204,7 +204,7 @@ def test_singular_matrices():
 
 
 @pytest.mark.skipif(
-    SINGLE_OPERATORS or DELAYED, reason="single operators tell of no conditions at the call"
+    SINGLE_OPERATORS or DELAYED, reason="single operators tell of no exceptions at the call"
 )
 def test_conditions_of_replays():
     f = asnumpy.jit(lambda x, y: asnumpy.log(x / y) + 1)
@@ -238,7 +238,7 @@ TOLD = {
 
 
 @pytest.mark.skipif(
-    SINGLE_OPERATORS or DELAYED, reason="single operators tell of no conditions at the call"
+    SINGLE_OPERATORS or DELAYED, reason="single operators tell of no exceptions at the call"
 )
 @pytest.mark.parametrize("name", TOLD)
 def test_replays_tell_of_conditions_in_numpys_words(name):

@@ -256,7 +256,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.skipif(not COMPILES, reason="single operators report no floating-point conditions")
+@pytest.mark.skipif(not COMPILES, reason="single operators report no floating-point exceptions")
 @pytest.mark.parametrize("case", CONDITIONS)
 def test_warnings(case):
     function, element = CONDITIONS[case]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 conditions = pytest.mark.skipif(
     SINGLE_OPERATORS,
-    reason="single operators report no floating-point conditions, only the fused one does",
+    reason="single operators report no floating-point exceptions, only the fused one does",
 )
 N = 70_001
 RNG = np.random.default_rng(0)

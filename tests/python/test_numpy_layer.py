@@ -146,7 +146,7 @@ def same(got, expected, layout):
 @pytest.mark.parametrize("text", CASES)
 def test_same_as_numpy(text):
     (expected, warned), (got, met) = result(np, text), result(anp, text)
-    if SINGLE_OPERATORS:  # which know no floating-point conditions
+    if SINGLE_OPERATORS:  # which know no floating-point exceptions
         met, warned = ([w for w in x if w is not RuntimeWarning] for x in (met, warned))
     assert met == warned
     if isinstance(expected, Exception):

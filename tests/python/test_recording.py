@@ -188,7 +188,7 @@ def test_numbers_that_do_not_fit_are_refused():
     assert (a + 2).dtype == "u1"
 
 
-@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no conditions")
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no exceptions")
 def test_conditions_of_recorded_operations():
     a = asnumpy.zeros(3000)
     with pytest.warns(RuntimeWarning, match="divide by zero"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 fused = pytest.mark.skipif(
     SINGLE_OPERATORS,
-    reason="single operators form no programs and report no conditions",
+    reason="single operators form no programs and report no exceptions",
 )
 
 FLOATS = ["float32", "float64"]

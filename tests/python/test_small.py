@@ -182,7 +182,7 @@ def test_order_with_recorded_operations():
 
 @pytest.mark.skipif(
     SINGLE_OPERATORS,
-    reason="single operators report no floating-point conditions, only the fused one does",
+    reason="single operators report no floating-point exceptions, only the fused one does",
 )
 def test_errstate_sees_small_operations():
     for expression in ("a / 0.0", "a * 1e308 * 10", "(a - 1).sum() / 0", "m.log(a - 1)"):

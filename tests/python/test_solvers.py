@@ -414,7 +414,7 @@ def test_single_precision_corners():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert L.det(asnumpy.array(a)) == np.inf
-    if not SINGLE_OPERATORS:  # which report no conditions
+    if not SINGLE_OPERATORS:  # which report no exceptions
         assert [str(w.message) for w in caught] == ["overflow encountered in cast"]
     assert L.slogdet(asnumpy.array(a)).logabsdet == np.linalg.slogdet(a).logabsdet
     # Complex eigenvalues whose imaginary parts round to 0 stay complex.

@@ -144,7 +144,7 @@ def test_threads_do_all_kinds_of_work_at_once():
     assert run([f for f in WORK if works_there(f)]) == []
 
 
-@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no conditions")
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no exceptions")
 def test_conditions_are_reported_in_the_thread_that_met_them():
     seen = {}
 

@@ -18,14 +18,12 @@ def close(got, want):
 
 
 @pytest.mark.skipif(SINGLE_OPERATORS, reason="every operation is a program of its own")
-@pytest.mark.parametrize("text", ["(x * 2).T @ w", "(x.T * 2) @ v", "(x * 2) @ v[:70]", "(x * 2) @ v[:70, None]", "(x - 1).T.max(axis=0)", "(x * 2).T + 1",
-                                  "(x * 2).T.sum(axis=1, keepdims=True)",
+@pytest.mark.parametrize("text", ["(x - 1).T.max(axis=0)", "(x * 2).T + 1", "(x * 2).T.sum(axis=1, keepdims=True)",
                                   "(c * 2).transpose(2, 0, 1) - c.transpose(2, 0, 1)"])  # fmt: skip
 def test_readers_share_the_program(text):
     x, c = np.random.rand(80, 70), np.random.rand(20, 30, 40)
-    v = w = np.random.rand(80)
     np.synchronize()
-    recorded = eval(text, {"x": x, "c": c, "v": v, "w": w})
+    recorded = eval(text, {"x": x, "c": c})
     assert np.explain(recorded).count("program ") == 1
 
 
@@ -125,7 +123,7 @@ def test_first_axis_of_computed(rows, columns, text, reduction, dtype, odd, seed
     numpy.testing.assert_allclose(got[finite], want[finite], rtol=eps, atol=size * eps)
 
 
-@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no conditions")
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no exceptions")
 @pytest.mark.parametrize("reduction", ["sum", "max"])
 def test_conditions_are_the_programs(reduction):
     x = numpy.full((9, 700), 1.5)

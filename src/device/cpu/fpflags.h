@@ -1,7 +1,7 @@
-/* CPU device: the floating-point conditions a thread has met, read from the status
+/* CPU device: the floating-point exceptions a thread has raised, read from the status
  * register of the vector unit (a read costs 2 ns on x86, fetestexcept 7), whose bits are
  * the values of <fenv.h>; from <fenv.h> itself on other architectures. On x86 all our
- * arithmetic runs there: the x87 unit's own flags are not looked at, so conditions are
+ * arithmetic runs there: the x87 unit's own flags are not looked at, so exceptions are
  * raised with asn_fp_raise: feraiseexcept raises overflow on the x87 unit only.
  */
 #ifndef ASN_DEVICE_CPU_FPFLAGS_H
@@ -12,7 +12,7 @@
 
 #include "aclnn/aclnnx.h"
 
-/* What asn_fp_conditions tells of. */
+/* What asn_fp_exceptions tells of. */
 #define ASN_FP_CONDITIONS                                                                \
     (uint32_t)(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 
@@ -59,7 +59,7 @@ static inline void asn_fp_restore(uint32_t before) {
 static inline void asn_fp_raise(int fe) {
     asn_fp_write(asn_fp_read() | (uint32_t)fe);
 }
-static inline uint32_t asn_fp_conditions(void) {
+static inline uint32_t asn_fp_exceptions(void) {
     uint32_t s = asn_fp_read();
     return (s & FE_DIVBYZERO ? ACLNNX_FP_DIVIDE : 0) |
            (s & FE_OVERFLOW ? ACLNNX_FP_OVERFLOW : 0) |
@@ -69,7 +69,7 @@ static inline uint32_t asn_fp_conditions(void) {
 
 /* What was met since asn_fp_clear goes to *fp_flags (ACLNNX_FP_*, or-ed in). */
 static inline void asn_fp_collect(uint32_t *fp_flags) {
-    uint32_t met = asn_fp_conditions();
+    uint32_t met = asn_fp_exceptions();
     if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
 }
 

@@ -65,7 +65,7 @@ static struct {
     range ranges[MAX_RANGES];
     _Alignas(64) atomic_bool open;
     atomic_int inside; /* also the futex the caller waits on */
-    atomic_uint met;   /* floating-point conditions of the workers */
+    atomic_uint met;   /* floating-point exceptions of the workers */
     atomic_bool caller_waits;
 } region;
 

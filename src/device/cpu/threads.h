@@ -8,7 +8,7 @@
  * Workers (one pinned per CPU the process may use, less one for the caller) start at the
  * first region that is large enough, spin for a while after a region, then sleep. A
  * nested region, and a region that meets another thread's region, run inline on their
- * caller. Floating-point conditions that workers meet are raised on the caller. After
+ * caller. Floating-point exceptions of the workers are raised on the caller, too. After
  * fork() the child starts anew with no workers.
  */
 #ifndef ASN_DEVICE_CPU_THREADS_H

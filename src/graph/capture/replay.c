@@ -292,7 +292,8 @@ static asn_status run_steps(asn_replay *r, char *const *bases) {
 /* ---- a replay */
 
 /* What is recorded for memory that the steps know runs first. */
-static asn_status settle(const asn_replay *r, const asn_array *const *args) {
+static asn_status run_what_is_recorded(const asn_replay *r,
+                                       const asn_array *const *args) {
     bool pending = false;
     for (int i = 0; i < r->num_args && !pending; i++)
         pending = args[i]->buffer->trace_refs > 0;
@@ -377,7 +378,7 @@ static asn_status use_slots(const asn_replay *r, const asn_array *const *args) {
 static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *results) {
     int made = 0;
     asn_block arena = {0};
-    ASN_TRY(settle(r, args));
+    ASN_TRY(run_what_is_recorded(r, args));
     asn_status status = make_results(r, args, results, &made);
     if (!status && r->arena_bytes) status = asn_block_take(r->arena_bytes, &arena);
     if (!status) status = fill_bases(r, args, arena.data);

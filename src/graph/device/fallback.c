@@ -83,7 +83,7 @@ static asn_status begin(const char *what, bool kept) {
     asn_counters.fallbacks++;
     if (policy == ASN_FALLBACK_WARN) {
         state.untold = what;
-        asn_fp_meet(ASN_FALLBACK_MET, NULL);
+        asn_fp_raise(ASN_FALLBACK_RAISED, NULL);
     }
     ASN_TRY(asn_fallback_ready());
     static const char why[] = "the CPU computes what the device has no operator for";

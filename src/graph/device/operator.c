@@ -129,7 +129,7 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
     int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
     *out = NULL;
     ASN_TRY(asn_device_open()); /* of arrays over host memory it may be closed */
-    ASN_TRY(asn_trace_settle(a->buffer, access == ASN_WRITE));
+    ASN_TRY(asn_trace_materialise(a->buffer, access == ASN_WRITE));
     ASN_TRY(asn_buffer_ensure(a->buffer));
     if (asn_items_apart(l)) {
         if (access == ASN_READ) return pack(a, out);

@@ -10,7 +10,7 @@ asn_status asn_relative_operands(int n, const asn_array *const *arrays, int writ
                                  aclnnxOperand *o) {
     for (int i = 0; i < n; i++) {
         const asn_array *a = arrays[i];
-        ASN_TRY(asn_trace_settle(a->buffer, i >= n - written));
+        ASN_TRY(asn_trace_materialise(a->buffer, i >= n - written));
         ASN_TRY(asn_buffer_ensure(a->buffer));
         o[i] = (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
                                .strides = a->layout.strides,

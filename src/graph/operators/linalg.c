@@ -28,7 +28,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
     for (int i = 0; i < num_arrays; i++) {
         const asn_layout *l = &arrays[i]->layout;
-        ASN_TRY(asn_trace_settle(arrays[i]->buffer, i >= num_inputs));
+        ASN_TRY(asn_trace_materialise(arrays[i]->buffer, i >= num_inputs));
         ASN_TRY(asn_buffer_ensure(arrays[i]->buffer));
         t[i] = (aclnnxTensor){.data = (char *)arrays[i]->buffer->data + l->offset,
                               .shape = l->shape,

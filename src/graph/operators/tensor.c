@@ -222,7 +222,7 @@ static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *h
                          int priority, asn_transfer **transfer) {
     if (asn_capture_open()) return asn_capture_refuse("a transfer is queued");
     asn_lock();
-    asn_status status = to_device ? ASN_OK : asn_trace_settle(a->buffer, false);
+    asn_status status = to_device ? ASN_OK : asn_trace_materialise(a->buffer, false);
     if (!status) status = asn_buffer_ensure(a->buffer);
     if (!status) status = asn_buffer_use(a->buffer, to_device);
     if (!status)

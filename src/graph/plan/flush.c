@@ -222,7 +222,7 @@ asn_status asn_trace_flush(void) {
 }
 
 /* (Contract in trace.h.) A write must also come after recorded reads. */
-asn_status asn_trace_settle(const asn_buffer *b, bool for_write) {
+asn_status asn_trace_materialise(const asn_buffer *b, bool for_write) {
     if (b->trace_writes || (for_write && b->trace_refs)) return asn_trace_flush();
     return ASN_OK;
 }

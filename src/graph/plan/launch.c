@@ -159,7 +159,7 @@ static const char *called(const asn_program *p, const asn_node *nodes,
  * last one that may divide by zero where that is one of them, else the last that
  * computes, which neither a copy nor a comparison does. (Which node raised is not known:
  * the device reports for the program.) */
-static void note_conditions(const asn_program *p, const asn_node *nodes) {
+static void note_exceptions(const asn_program *p, const asn_node *nodes) {
     const uint32_t *met = asn_fp_sink();
     if (!ASN_CAPTURING && (!met || !*met)) return;
     const asn_node *computes = &nodes[p->nodes[p->num_nodes - 1]], *pole = NULL;
@@ -346,7 +346,7 @@ static asn_status launch(asn_program *p, const asn_node *nodes, const bool *forw
     ASN_TRY(p->num_forwards ? run_regions(&b, first->ndim, last->op)
                             : run_box(&b, first->size, last->op));
     if (mark.ticks) asn_record_program(mark, p, nodes, band ? band->rows : -1);
-    note_conditions(p, nodes);
+    note_exceptions(p, nodes);
     return ASN_OK;
 }
 

@@ -52,7 +52,7 @@ static bool touches_shared(const asn_node *n) {
 }
 
 asn_status asn_trace_catch_up(bool now) {
-    static const char why[] = "the host may look at an operation's memory or conditions";
+    static const char why[] = "the host may look at an operation's memory or exceptions";
     asn_mark mark;
     if (!asn_stream_lags || !asn_stream_busy || asn_stream_many || asn_capture_open() ||
         !(now || asn_the_trace.at_once))

@@ -71,7 +71,7 @@ static inline void asn_loop_run(const aclnnxLoop *loop, int64_t n, void *out,
 }
 /* Notes the exceptions that an operation raised, under its name. */
 static inline void asn_loop_report(uint32_t met, asn_op op) {
-    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, asn_op_table[op].name);
+    if (__builtin_expect(met != 0, 0)) asn_fp_raise(met, asn_op_table[op].name);
 }
 
 /* One element; a call of memcpy with a size known here is a move. */

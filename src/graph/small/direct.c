@@ -33,7 +33,8 @@ enum { SCRATCH_BYTES = ASN_DIRECT_SCRATCH };
 /* Row-major elements whose values are there: they have memory, nothing recorded writes
  * it, and bool elements are canonical. */
 static inline bool lies_ready(const asn_array *a) {
-    return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) == ASN_C_CONTIGUOUS &&
+    return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_NONCANONICAL)) ==
+               ASN_C_CONTIGUOUS &&
            a->buffer->data && !a->buffer->trace_writes && a->layout.size > 0;
 }
 
@@ -242,7 +243,7 @@ static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *
     for (int k = 0; k < num_in; k++) {
         if (!in[k].array) continue;
         const asn_layout *l = &in[k].array->layout;
-        if (!asn_direct_settled(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
+        if (!asn_direct_materialised(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
             l->size > ASN_SPREAD_ELEMENTS || l->size == 0)
             return false;
         rows = rows && ((l->flags & ASN_C_CONTIGUOUS) || lies_in_order(l));
@@ -266,7 +267,7 @@ static bool takes_spread(const asn_array *out, const asn_binding *b, int ndim,
     bool same = o->ndim == ndim && o->dtype == b->result;
     for (int d = 0; d < ndim && same; d++)
         same = o->shape[d] == shape[d];
-    return same && (o->flags & ASN_WRITEABLE) && asn_direct_settled(out) &&
+    return same && (o->flags & ASN_WRITEABLE) && asn_direct_materialised(out) &&
            !out->buffer->trace_refs && lies_in_order(o);
 }
 

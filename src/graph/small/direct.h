@@ -98,7 +98,7 @@ const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scra
 void *asn_direct_memory(const asn_array *a, bool for_write);
 /* Host address of element (0, ..., 0) of an array that no recorded operation writes; NULL
  * else. Whether something is queued is the caller's to ask. */
-const char *asn_direct_settled(const asn_array *a);
+const char *asn_direct_materialised(const asn_array *a);
 /* a's elements, stretched to a shape of `size` elements, into row-major memory. Lock
  * held, single loops may run. */
 bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,

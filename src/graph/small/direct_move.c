@@ -34,7 +34,7 @@ static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
     bool row = l->flags & ASN_C_CONTIGUOUS;
     if (!asn_direct_ready() || !(row || l->ndim == 1) || !b->data || b->trace_writes ||
         l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || (for_write && b->trace_refs) ||
-        asn_truth_raw(a))
+        asn_is_noncanonical(a))
         return NULL;
     *step = row ? asn_itemsize(asn_layout_dtype(l)) : l->strides[0];
     return (char *)b->data + l->offset;
@@ -74,10 +74,10 @@ static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
 
 /* ---- stretching */
 
-const char *asn_direct_settled(const asn_array *a) {
+const char *asn_direct_materialised(const asn_array *a) {
     const asn_buffer *b = a->buffer;
-    bool settled = b->data && !b->trace_writes && !asn_truth_raw(a);
-    return settled ? (const char *)b->data + a->layout.offset : NULL;
+    bool is_there = b->data && !b->trace_writes && !asn_is_noncanonical(a);
+    return is_there ? (const char *)b->data + a->layout.offset : NULL;
 }
 
 /* The elements of `a`, stretched to shape, between a block without gaps and their places:
@@ -107,10 +107,11 @@ static inline void walk(char *block, char *at, int64_t item, int ndim,
 bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
                         int64_t size) {
     int64_t strides[ASN_INLINE_DIMS];
-    if (size > ASN_SPREAD_ELEMENTS || ndim > ASN_INLINE_DIMS || !asn_direct_settled(a) ||
+    if (size > ASN_SPREAD_ELEMENTS || ndim > ASN_INLINE_DIMS ||
+        !asn_direct_materialised(a) ||
         !asn_broadcast_strides(&a->layout, ndim, shape, strides))
         return false;
-    walk(dst, (char *)(uintptr_t)asn_direct_settled(a),
+    walk(dst, (char *)(uintptr_t)asn_direct_materialised(a),
          asn_itemsize(asn_layout_dtype(&a->layout)), ndim, shape, strides, size, true);
     return true;
 }
@@ -337,7 +338,7 @@ static bool scatter_rows(const asn_array *a, const asn_array *index,
     const asn_layout *to = &a->layout, *from = &value->layout;
     const int each = from->ndim - (to->ndim - 1); /* 1: a row for every index */
     if (to->ndim < 1 || index->layout.ndim != 1 || each < 0 || each > 1 ||
-        from->dtype != to->dtype || asn_truth_raw(value) || to->shape[0] == 0 ||
+        from->dtype != to->dtype || asn_is_noncanonical(value) || to->shape[0] == 0 ||
         (each && from->shape[0] != index->layout.size) ||
         asn_buffers_alias(index->buffer, a->buffer) ||
         asn_buffers_alias(value->buffer, a->buffer))
@@ -442,7 +443,7 @@ static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOpera
     const asn_layout *l = &a->layout;
     bool vector = l->ndim == 1;
     if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
-        l->size > longest || l->size == 0 || asn_truth_raw(a))
+        l->size > longest || l->size == 0 || asn_is_noncanonical(a))
         return false;
     int last = l->ndim - 1;
     shape[0] = vector ? (row ? 1 : l->shape[0]) : l->shape[0];
@@ -488,7 +489,7 @@ static bool direct_product(asn_array *result, const asn_array *a, const asn_arra
             asn_array_fini(result);
             done = false; /* the general path reports it */
         } else if (__builtin_expect(met != 0, 0)) {
-            asn_fp_meet(met, what);
+            asn_fp_raise(met, what);
         }
     }
     /* only for the profile */

@@ -66,7 +66,7 @@ bool asn_direct_shift(const asn_array *dst, const asn_array *src) {
     const asn_layout *to = &dst->layout, *from = &src->layout;
     asn_buffer *b = dst->buffer;
     rows r;
-    if (src->buffer != b || to->dtype != from->dtype || asn_truth_raw(src) ||
+    if (src->buffer != b || to->dtype != from->dtype || asn_is_noncanonical(src) ||
         !(to->flags & ASN_WRITEABLE) || to->size == 0 ||
         !asn_layout_same_shape(to, from) ||
         memcmp(to->strides, from->strides, (size_t)to->ndim * sizeof *to->strides) ||

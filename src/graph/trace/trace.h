@@ -145,6 +145,6 @@ ASN_CHECK_RESULT asn_status asn_trace_make_room(void);
 ASN_CHECK_RESULT asn_status asn_trace_flush(void);
 /* Flushes if a recorded node writes the buffer (or, for_write, also if one reads it).
  * Lock held. */
-ASN_CHECK_RESULT asn_status asn_trace_settle(const asn_buffer *b, bool for_write);
+ASN_CHECK_RESULT asn_status asn_trace_materialise(const asn_buffer *b, bool for_write);
 
 #endif

@@ -27,7 +27,7 @@ void asn_transient_name(const asn_array *a) {
 
 /* What node `at` reads is the same after the flush: nobody writes it, or one node that
  * comes before. */
-static bool reads_settle(const asn_trace *t, int at) {
+static bool reads_materialise(const asn_trace *t, int at) {
     for (int k = 0; k < t->nodes[at].num_in; k++) {
         const asn_buffer *b = t->nodes[at].in[k].buffer;
         if (!b || b->trace_writes == 0) continue;
@@ -49,7 +49,8 @@ bool asn_transient_keep(const asn_trace *t, bool *dead, bool *keep) {
         for (int j = i + 1; j < t->count && dead[i] && !keep[i]; j++)
             for (int k = 0; k < t->nodes[j].num_in; k++)
                 keep[i] |= keep[j] && t->nodes[j].in[k].buffer == b;
-        if (keep[i]) repeatable = !b->data && b->trace_writes == 1 && reads_settle(t, i);
+        if (keep[i])
+            repeatable = !b->data && b->trace_writes == 1 && reads_materialise(t, i);
     }
     if (!repeatable) memset(keep, 0, (size_t)t->count * sizeof *keep);
     for (int i = 0; i < t->count; i++)

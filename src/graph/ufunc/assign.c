@@ -138,7 +138,7 @@ asn_status asn_copy(asn_array *result, const asn_array *a, asn_dtype dtype, char
     if ((order != 'F' || a->layout.ndim <= 1) && asn_direct_copy(result, a, dtype))
         return ASN_OK;
     asn_array clean;
-    bool raw = asn_truth_raw(a) && dtype != ASN_BOOL;
+    bool raw = asn_is_noncanonical(a) && dtype != ASN_BOOL;
     if (raw) ASN_TRY(asn_truth_clean(&clean, a));
     asn_operand value = {.array = raw ? &clean : a};
     asn_status status = asn_array_new_like(result, a, dtype, order);

@@ -255,7 +255,7 @@ asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *do
     bool decides = op == ASN_OP_LOGICAL_OR;
     /* A recorded array is better reduced by the program that computes it. */
     *done = n > FIRST_PIECE && asn_layout_contiguous(&a->layout) && a->buffer->data &&
-            !a->buffer->trace_writes && !asn_truth_raw(a) && !asn_capture_open();
+            !a->buffer->trace_writes && !asn_is_noncanonical(a) && !asn_capture_open();
     *truth = !decides;
     for (int64_t at = 0, step = FIRST_PIECE; *done && at < n; at += step, step = PIECE) {
         ASN_TRY(truth_of(op, a, at, n - at < step ? n - at : step, truth));

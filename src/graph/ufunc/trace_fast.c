@@ -33,7 +33,8 @@ static inline bool same_shape(const asn_layout *a, const asn_layout *b) {
 
 /* Row-major, its bools canonical, its memory not shared with the host. */
 static inline bool is_rows(const asn_array *a) {
-    return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) == ASN_C_CONTIGUOUS &&
+    return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_NONCANONICAL)) ==
+               ASN_C_CONTIGUOUS &&
            !a->buffer->shared;
 }
 

@@ -5,8 +5,8 @@
 #include "graph/array.h"
 
 /* Whether `a` is one. */
-static inline bool asn_truth_raw(const asn_array *a) {
-    return (a->layout.flags & ASN_RAW_TRUTH) != 0;
+static inline bool asn_is_noncanonical(const asn_array *a) {
+    return (a->layout.flags & ASN_NONCANONICAL) != 0;
 }
 
 /* Its truth values as a new array: 1 for every byte but 0. */
@@ -15,7 +15,7 @@ ASN_CHECK_RESULT asn_status asn_truth_clean(asn_array *clean, const asn_array *a
 /* At the start of a function: where `a` is non-canonical, the function's own `call` on
  * its truth values, `clean`. */
 #define ASN_TRUTH_OF(a, call)                                                            \
-    if (__builtin_expect(asn_truth_raw(a), 0)) {                                         \
+    if (__builtin_expect(asn_is_noncanonical(a), 0)) {                                   \
         asn_array clean;                                                                 \
         ASN_TRY(asn_truth_clean(&clean, a));                                             \
         asn_status done_ = call;                                                         \
@@ -24,7 +24,7 @@ ASN_CHECK_RESULT asn_status asn_truth_clean(asn_array *clean, const asn_array *a
     }
 /* `result` has a's bytes: it is non-canonical where a is. */
 static inline void asn_truth_follow(asn_array *result, const asn_array *a) {
-    result->layout.flags |= a->layout.flags & ASN_RAW_TRUTH;
+    result->layout.flags |= a->layout.flags & ASN_NONCANONICAL;
 }
 
 /* Marks an array just made of host bytes when they are not all 0 or 1; `first` is the

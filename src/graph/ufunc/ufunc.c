@@ -236,9 +236,9 @@ static asn_status call_bounded(const asn_operand *in, const asn_array *out,
 
 /* Whether an operand or the mask is a non-canonical bool. */
 static bool any_raw(asn_op op, const asn_operand *in, const asn_ufunc_options *o) {
-    bool raw = o->where && asn_truth_raw(o->where);
+    bool raw = o->where && asn_is_noncanonical(o->where);
     for (int k = 0; k < asn_op_table[op].num_in; k++)
-        raw = raw || (in[k].array && asn_truth_raw(in[k].array));
+        raw = raw || (in[k].array && asn_is_noncanonical(in[k].array));
     return raw;
 }
 
@@ -253,7 +253,7 @@ static asn_status call_clean(asn_op op, const asn_operand *in, const asn_array *
     memcpy(operands, in, (size_t)n * sizeof *in);
     operands[n].array = o->where;
     for (int k = 0; k <= n && !status; k++) {
-        if (!operands[k].array || !asn_truth_raw(operands[k].array)) continue;
+        if (!operands[k].array || !asn_is_noncanonical(operands[k].array)) continue;
         status = asn_truth_clean(&clean[made], operands[k].array);
         if (!status) operands[k].array = &clean[made++];
     }
@@ -281,7 +281,7 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
     if (!may_divide_by_zero(op, in)) return ASN_OK;
     const asn_array *written = out ? out : result;
     asn_lock();
-    status = asn_trace_settle(written->buffer, false);
+    status = asn_trace_materialise(written->buffer, false);
     if (!status) status = asn_trace_catch_up(true);
     asn_unlock();
     if (status && !out) asn_array_fini(result);

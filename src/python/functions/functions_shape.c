@@ -296,7 +296,7 @@ asn_function_def asn_shape_functions[] = {
         "The elements that sorting puts at these ascending positions of the last "
         "axis."),
     ASN_FUNCTION("_contract", "a, b, /", f_contract,
-                 "matmul of two arrays that reports no floating-point conditions."),
+                 "matmul of two arrays that reports no floating-point exceptions."),
     ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,
                  "Elements by index along an axis."),
     ASN_FUNCTION("repeat", "a, repeats, axis=None", f_repeat, "Each element repeated."),

@@ -479,7 +479,7 @@ PyObject *asn_asarray(PyObject *obj) {
 }
 
 PyObject *asn_truth_values(PyObject *array) {
-    if (!array || ASN_LIKELY(!asn_truth_raw(asn_of(array)))) return array;
+    if (!array || ASN_LIKELY(!asn_is_noncanonical(asn_of(array)))) return array;
     asn_ndarray *r = asn_ndarray_alloc();
     PyObject *clean =
         r ? asn_ndarray_made(r, asn_truth_clean(&r->array, asn_of(array))) : NULL;

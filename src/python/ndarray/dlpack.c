@@ -356,7 +356,7 @@ static asn_status array_over(const dl_tensor *t, asn_dtype dtype, bool writeable
     asn_array seen = {.buffer = NULL};
     asn_layout_move(&seen.layout, &layout);
     asn_truth_mark(&seen, data, seen.layout.strides);
-    const uint8_t raw = seen.layout.flags & ASN_RAW_TRUTH;
+    const uint8_t raw = seen.layout.flags & ASN_NONCANONICAL;
     asn_layout_move(&layout, &seen.layout);
     ASN_TRY(asn_array_adopt(out, &layout, data + low, high - low, release, context));
     out->layout.flags |= raw;

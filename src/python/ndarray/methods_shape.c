@@ -361,7 +361,7 @@ ASN_METHOD(view) {
     asn_layout_move(&asn_of(r)->layout, &view);
     /* Through the view other bytes than 0 and 1 may be written. */
     if (asn_dtype_of(self) == ASN_BOOL && view.flags & ASN_WRITEABLE)
-        asn_of(self)->layout.flags |= ASN_RAW_TRUTH;
+        asn_of(self)->layout.flags |= ASN_NONCANONICAL;
     return r;
 }
 

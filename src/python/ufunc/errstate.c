@@ -92,7 +92,7 @@ static int report_fallback(void) {
 /* All exceptions of flags, in NumPy's order, until one is an error. Any Python code may
  * run. */
 static int report(const asn_modes *m, uint32_t flags, const char *name) {
-    if (flags & ASN_FALLBACK_MET && report_fallback() < 0) return -1;
+    if (flags & ASN_FALLBACK_RAISED && report_fallback() < 0) return -1;
     /* A conversion runs as the copy of a cast; NumPy calls it by its purpose. */
     if (name && strcmp(name, "copy") == 0) name = "cast";
     for (int kind = 0; kind < 4; kind++)
@@ -131,8 +131,8 @@ int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_o
 /* ---- the modes of the context */
 
 /* Everything recorded runs, and is waited for; -1: its error, or that of an exception. */
-static int settle(void) {
-    ASN_PY_TRY_INT(asn_settle());
+static int run_what_is_recorded(void) {
+    ASN_PY_TRY_INT(asn_synchronize_free());
     return asn_fp_check();
 }
 
@@ -232,7 +232,7 @@ static int adopt(PyObject *object) {
     uint32_t flags = 0;
     const char *name = NULL;
     if (!same) {
-        asn_status status = asn_settle();
+        asn_status status = asn_synchronize_free();
         flags = asn_fp_take_new(&name);
         if (status) {
             asn_raise(status);
@@ -310,7 +310,7 @@ static bool is_active(const PyObject *object) {
 static int change(PyObject *object, bool always) {
     PyObject *type, *value, *trace;
     if (is_active(object)) return 0;
-    int failed = settle();
+    int failed = run_what_is_recorded();
     if (failed && !always) return -1;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *token = PyContextVar_Set(asn_py.errstate_variable, object);

@@ -292,7 +292,7 @@ static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *
 
 /* The product's floating-point exceptions are this gufunc's: the core names them
  * matmul's. */
-static int report_conditions(const asn_ufunc *u) {
+static int report_exceptions(const asn_ufunc *u) {
     const char *name = NULL;
     uint32_t flags = asn_fp_take(&name);
     if (ASN_LIKELY(!flags)) return 0;
@@ -325,7 +325,7 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
     int vectors = (asn_of(in[0])->layout.ndim == 1) + (asn_of(in[1])->layout.ndim == 1);
     r = product(f, in[0], in[1], keepdims);
     if (r) r = place_result(f, r, kw, keepdims, vectors);
-    if (r && report_conditions(u) < 0) Py_CLEAR(r);
+    if (r && report_exceptions(u) < 0) Py_CLEAR(r);
     if (r && kw->out[0])
         Py_SETREF(r, into_out(u, r, kw, casting));
     else if (r)

@@ -89,7 +89,7 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
 /* Hands adopted memory back to its owner, when nothing uses it any more. */
 static void end_adopted(asn_buffer *b) {
     /* Queued operations may still read the owner's memory (uses.h says: none). */
-    if (!asn_stream_are_many()) asn_stream_settle();
+    if (!asn_stream_are_many()) asn_stream_drain();
     b->release(b->context);
     b->release = NULL;
     b->context = NULL;

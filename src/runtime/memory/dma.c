@@ -358,7 +358,7 @@ bool asn_transfer_done(asn_transfer *t) {
 
 /* Waits until the transfer has ended; in a forked child it does not wait, as nothing
  * would end it. */
-static void settle(asn_transfer *t) {
+static void end_transfer(asn_transfer *t) {
     if (!has_thread(t->queue)) return;
     pthread_mutex_lock(&t->queue->lock);
     while (!t->done)
@@ -367,7 +367,7 @@ static void settle(asn_transfer *t) {
 }
 
 asn_status asn_transfer_wait(asn_transfer *t) {
-    settle(t);
+    end_transfer(t);
     if (!t->done) return lacks_thread();
     return t->status ? asn_error_set(t->status, "%s", t->message) : ASN_OK;
 }
@@ -389,7 +389,7 @@ asn_status asn_transfer_order(asn_transfer *t) {
 
 void asn_transfer_release(asn_transfer *t) {
     if (!t) return;
-    settle(t);
+    end_transfer(t);
     asn_dma *q = t->queue;
     free_transfer(t);
     let_go(q);

@@ -65,7 +65,7 @@ static uint64_t reserved(const arena *a) {
 
 /* Queued operations may still use the memory, if there is one stream (uses.h). */
 static void give_back(const arena *a, void *memory) {
-    if (!asn_stream_are_many()) asn_stream_settle();
+    if (!asn_stream_are_many()) asn_stream_drain();
     if (a->device != asn_pool_device) asn_acl.aclrtSetDevice(a->device);
     asn_acl.aclrtFree(memory);
     if (a->device != asn_pool_device) asn_acl.aclrtSetDevice(asn_pool_device);

@@ -98,7 +98,7 @@ static asn_status fresh_queue(asn_queue **out, int priority) {
 /* From now on tickets are counted on the own queue too. */
 static void begin_many(void) {
     if (asn_stream_many) return;
-    asn_stream_settle(); /* uses.h: what is free is in nobody's use */
+    asn_stream_drain(); /* uses.h: what is free is in nobody's use */
     own.busy = asn_stream_busy;
     __atomic_store_n(&asn_stream_many, true, __ATOMIC_RELAXED);
 }
@@ -240,7 +240,7 @@ bool asn_stream_poll(void) {
     return idle;
 }
 
-void asn_stream_settle(void) {
+void asn_stream_drain(void) {
     for (int i = 0; i < count; i++) {
         asn_queue *q = all[i];
         if (asn_waits_held(q)) continue;       /* it will not end */

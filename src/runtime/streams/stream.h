@@ -37,7 +37,7 @@ static inline void asn_stream_launch(bool queued) {
  * met on the way is kept for that stream's next wait. */
 bool asn_stream_poll(void);
 /* Waits for all streams, and keeps failures for their next wait. */
-void asn_stream_settle(void);
+void asn_stream_drain(void);
 /* Waits for all streams; the first failed task's error, once. */
 ASN_CHECK_RESULT asn_status asn_stream_wait(void);
 

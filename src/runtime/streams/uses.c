@@ -163,7 +163,7 @@ static void hold(const held_block *block) {
         held_block *more = asn_realloc(held, (size_t)capacity * sizeof *held);
         if (!more) {
             asn_error_clear();
-            asn_stream_settle();
+            asn_stream_drain();
             let_go(block);
             return;
         }
@@ -245,7 +245,7 @@ void asn_uses_pass(asn_buffer *to, asn_buffer *from) {
 
 bool asn_uses_reclaim(void) {
     if (!num_held || asn_waits_open()) return false;
-    asn_stream_settle();
+    asn_stream_drain();
     asn_uses_sweep();
     return true;
 }
@@ -273,7 +273,7 @@ void asn_block_give(const asn_block *block) {
         hold(&(held_block){*block, by, NULL, NULL});
     } else {
         asn_error_clear();
-        asn_stream_settle();
+        asn_stream_drain();
         asn_pool_free(block);
     }
 }

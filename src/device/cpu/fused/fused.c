@@ -98,7 +98,7 @@ void asn_cpu_loop_run(const asnd_cpu_loop *l, int64_t n, void *dst,
     else
         l->fn(n, dst, src[0], src[l->num_in > 1], l->num_in > 2 ? src[2] : src[0]);
     if (tracks) {
-        uint32_t met = asn_fp_conditions();
+        uint32_t met = asn_fp_exceptions();
         if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
     }
 }

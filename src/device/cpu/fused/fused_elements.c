@@ -131,7 +131,7 @@ static void run_chunk(void *ctx, int64_t chunk) {
     if (e->plan->track_flags) asn_fp_clear();
     run_units(e, first, end < e->units ? end : e->units);
     if (e->plan->track_flags)
-        __atomic_fetch_or(&e->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&e->flags, asn_fp_exceptions(), __ATOMIC_RELAXED);
 }
 
 /* A power of two: large outputs are stored line by line. The longer an element takes, the

@@ -231,7 +231,7 @@ static void fold_task(void *ctx, int64_t task) {
     }
     if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
-        __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&rr->flags, asn_fp_exceptions(), __ATOMIC_RELAXED);
 }
 
 /* Combines the parts of each result, in order. */
@@ -253,7 +253,7 @@ static void fold_finish(asnd_reduction_run *rr) {
         }
         asn_cursor_advance(&kept, &run, 1);
     }
-    if (plan->track_flags) rr->flags |= asn_fp_conditions();
+    if (plan->track_flags) rr->flags |= asn_fp_exceptions();
 }
 
 /* any() and all(): the first true (false) decides, where nothing else comes of the

@@ -95,7 +95,7 @@ static void rows_task(void *ctx, int64_t task) {
     }
     if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
-        __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&rr->flags, asn_fp_exceptions(), __ATOMIC_RELAXED);
 }
 
 /* One dimension is reduced, two rows at least fit a block, one call of a sum kernel takes

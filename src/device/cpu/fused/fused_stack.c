@@ -198,7 +198,7 @@ static void stack_task(void *ctx, int64_t task) {
     }
     if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
-        __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&rr->flags, asn_fp_exceptions(), __ATOMIC_RELAXED);
 }
 
 /* Combines the parts of each stripe in order and stores the results; on the caller. */
@@ -225,7 +225,7 @@ static void stack_finish(asnd_reduction_run *rr) {
         }
         if (stripe == rr->stripes - 1) asn_cursor_advance(&kept, &run, 1);
     }
-    if (plan->track_flags) rr->flags |= asn_fp_conditions();
+    if (plan->track_flags) rr->flags |= asn_fp_exceptions();
 }
 
 /* How wide stripes are, and how many reduced rows make a block. Packing needs a short

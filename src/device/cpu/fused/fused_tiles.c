@@ -116,7 +116,7 @@ static void band_chunk(void *ctx, int64_t chunk) {
     }
     if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
-        __atomic_fetch_or(&t->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&t->flags, asn_fp_exceptions(), __ATOMIC_RELAXED);
 }
 
 /* The plan with its operands across as they are in the scratch. */

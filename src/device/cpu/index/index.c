@@ -369,7 +369,7 @@ static void index_chunk(void *ctx, int64_t chunk) {
     asnd_index_run *r = ctx;
     if (r->tracks) asn_fp_clear();
     chunk_run(r, chunk);
-    uint32_t met = r->tracks ? asn_fp_conditions() : 0;
+    uint32_t met = r->tracks ? asn_fp_exceptions() : 0;
     if (met) __atomic_fetch_or(&r->met, met, __ATOMIC_RELAXED);
 }
 

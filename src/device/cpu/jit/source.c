@@ -235,7 +235,7 @@ static void place_call(asnd_source *s, const aclnnxInstr *in) {
 
 /* Text whose value nobody wants is not compiled, so it raises no exceptions, where the
  * engine, which computes it, does. */
-static bool drops_conditions(const asnd_source *s) {
+static bool drops_exceptions(const asnd_source *s) {
     const aclnnxProgram *p = s->p;
     bool wanted[ACLNNX_MAX_REGS] = {false};
     for (int i = p->numIn; i < s->num_operands; i++)
@@ -267,7 +267,7 @@ static bool set_stages(asnd_source *s, const asnd_plan *plan) {
         any = any || expression;
         if (s->reg[in->dst].stage > s->last_stage) s->last_stage = s->reg[in->dst].stage;
     }
-    if (s->watched && drops_conditions(s)) return false;
+    if (s->watched && drops_exceptions(s)) return false;
     return any;
 }
 

@@ -35,7 +35,7 @@ static void flags_begin(const scan_run *r) {
 }
 
 static void flags_end(scan_run *r) {
-    uint32_t met = r->tracks ? asn_fp_conditions() : 0;
+    uint32_t met = r->tracks ? asn_fp_exceptions() : 0;
     if (met) __atomic_fetch_or(&r->met, met, __ATOMIC_RELAXED);
 }
 

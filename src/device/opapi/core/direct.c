@@ -170,7 +170,7 @@ static void run_reducing(const aclnnxLoop *l, int64_t n, void *out, const void *
     else
         run_arg(l, n, out, src);
     if (!tracks) return;
-    uint32_t met = asn_fp_conditions();
+    uint32_t met = asn_fp_exceptions();
     if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
 }
 
