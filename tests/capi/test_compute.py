@@ -212,7 +212,9 @@ def test_sums(pair, data, keep):
         )
         with np.errstate(all="ignore"):
             expected = getattr(np, name)(x, axis=axis, keepdims=keep)
-        same(getattr(c, name)(a, *ours, keep), expected, rtol)
+            parts = np.abs(np.where(np.isfinite(x), x, 0)).astype(float)  # what may cancel in a sum
+        least = float(parts.sum()) if name == "sum" else 0
+        same(getattr(c, name)(a, *ours, keep), expected, rtol, least)
     count = c.count_nonzero(a, *ours, keep)
     same(count, np.asarray(np.count_nonzero(x, axis=axis, keepdims=keep)))
 
