@@ -110,6 +110,42 @@ def test_large():
         close(gw, b.grad.numpy(), rtol=1e-3, atol=2e-2)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_without_patches(dtype):
+    """Strides, dilations, paddings, groups and row lengths of conv_direct.c, and its neighbours."""
+    for shape, weight, groups, stride, pad, dilation in (
+        ((1, 16, 9, 23), (13, 16, 3, 3), 1, [1, 1], [1, 1], [1, 1]),
+        ((2, 6, 11, 7), (8, 3, 3, 2), 2, [2, 1], [0, 1], [1, 2]),
+        ((1, 3, 21, 34), (7, 3, 7, 7), 1, [2, 2], [3, 3], [1, 1]),
+        ((2, 20, 5, 5), (4, 20, 3, 3), 1, [1, 1], [0, 3], [1, 1]),
+        ((1, 5, 6, 40), (9, 5, 3, 3), 1, [1, 2], [2, 2], [2, 2]),
+        ((3, 17, 50), (5, 17, 4), 1, [1], [2], [1]),
+        ((1, 4, 5, 6, 9), (6, 4, 3, 2, 3), 1, [2, 1, 1], [1, 0, 1], [1, 1, 1]),
+        ((1, 30, 7, 7), (11, 30, 3, 3), 1, [1, 1], [1, 1], [1, 1]),
+        ((1, 4, 12, 12), (5, 4, 3, 3), 1, [3, 3], [1, 1], [1, 1]),
+    ):
+        x, w = values(*shape).astype(dtype), values(*weight).astype(dtype)
+        b = values(weight[0]).astype(dtype)
+        options = [stride, pad, dilation, False, [0] * len(stride), groups]
+        for bias in (b, None):
+            want = expected(*tensors(x, w), None if bias is None else torch.tensor(b), options)
+            y = _out("Convolution", (x, w, bias, *options), np.empty(want.shape, dtype))
+            tolerance = 1e-4 if dtype == np.float32 else 1e-11
+            close(y, want.detach().numpy(), rtol=tolerance, atol=tolerance)
+
+
+def test_not_finite():
+    """Padding is zeros of the input: they meet an infinite weight, and no value that is beside them."""
+    x, w = values(1, 3, 6, 17), values(6, 3, 3, 3)
+    x[0, 1, 2, 16], x[0, 2, 5, 0] = np.inf, np.nan
+    options = [[1, 1], [1, 1], [1, 1], False, [0, 0], 1]
+    for weight in (0.5, -np.inf):
+        w[4, 0, 0, 0] = weight
+        want = expected(*tensors(x, w), None, options).detach().numpy()
+        got = _out("Convolution", (x, w, None, *options), np.empty(want.shape))
+        close(got, want, atol=1e-11)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_half(dtype):
     x, w, b = (values(*s).astype(dtype) for s in ((2, 4, 6, 7), (6, 2, 3, 3), (6,)))

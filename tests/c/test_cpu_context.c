@@ -41,6 +41,7 @@ static void test_complete(void) {
     CHECK(c->moves && c->steps && c->codecs && c->int8_tile);
     CHECK(c->fft_f32 && c->fft_f64 && c->linalg_f32 && c->linalg_f64);
     CHECK(!c->half_products == !c->products && !c->panels_f32 == !c->panels_f64);
+    CHECK(!c->conv_f32 == !c->conv_f64);
     CHECK(c->dots || !(c->dots_of_bytes || c->dots_of_bf16));
     CHECK(c->band_lines >= 1 && c->band_lines <= ASN_BAND_LINES);
     CHECK(c->past_caches_one.parts > 0 &&
@@ -69,6 +70,7 @@ static void test_of_this_set(void) {
     CHECK(!c->masks == !c->sorts && !c->picks == !c->sorts);
 #endif
     CHECK(!c->panels_f32 == (isa < ASN_ISA_AVX512) && !c->dots == !c->panels_f32);
+    CHECK(!c->conv_f32 == (isa != ASN_ISA_AVX2));
     CHECK((c->moves == asn_moves_baseline) == (isa == ASN_ISA_BASELINE));
 }
 

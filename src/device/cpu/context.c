@@ -27,6 +27,7 @@
 #include "device/cpu/math/gcd_avx512.h"
 #include "device/cpu/move/moves.h"
 #include "device/cpu/move/steps.h"
+#include "device/cpu/nn/conv_direct.h"
 #include "device/cpu/simd/mask_vector.h"
 #include "device/cpu/sort/keys_codecs.h"
 #include "device/cpu/sort/pick.h"
@@ -70,6 +71,8 @@ static const asnd_context baseline = {
     .dots = NULL,
     .dots_of_bytes = false,
     .dots_of_bf16 = false,
+    .conv_f32 = NULL,
+    .conv_f64 = NULL,
     .fft_f32 = &asn_fft_f32_baseline,
     .fft_f64 = &asn_fft_f64_baseline,
     .linalg_f32 = &asn_linalg_f32_baseline,
@@ -103,6 +106,8 @@ static const asnd_context avx2 = {
     .dots = NULL,
     .dots_of_bytes = false,
     .dots_of_bf16 = false,
+    .conv_f32 = &asn_conv_f32_avx2,
+    .conv_f64 = &asn_conv_f64_avx2,
     .fft_f32 = &asn_fft_f32_avx2,
     .fft_f64 = &asn_fft_f64_avx2,
     .linalg_f32 = &asn_linalg_f32_avx2,
@@ -135,6 +140,8 @@ static const asnd_context avx512 = {
     .dots = asn_gemm_dot_avx512,
     .dots_of_bytes = true, /* with VNNI */
     .dots_of_bf16 = true,  /* with AVX-512 BF16 */
+    .conv_f32 = NULL,
+    .conv_f64 = NULL,
     .fft_f32 = &asn_fft_f32_avx512,
     .fft_f64 = &asn_fft_f64_avx512,
     .linalg_f32 = &asn_linalg_f32_avx512,

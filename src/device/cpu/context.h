@@ -61,6 +61,9 @@ typedef struct {
     asn_status (*dots)(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, bool *done);
     bool dots_of_bytes, dots_of_bf16;
 
+    /* nn: convolution without patches (conv_direct.h), or NULL. */
+    const struct asnd_conv_loops *conv_f32, *conv_f64;
+
     /* fft (fft_plan.h) and linalg (linalg_lanes.h): one line or matrix per lane. */
     const struct asnd_fft_kernels *fft_f32, *fft_f64;
     const struct asnd_linalg_kernels *linalg_f32, *linalg_f64;

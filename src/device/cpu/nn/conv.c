@@ -9,7 +9,8 @@
  * Tasks (an image's band, an image, a group) are handed to strands, at most STRANDS of
  * them, each with one buffer for its bands. What a task computes does not depend on which
  * strand runs it. Depthwise convolutions (one channel a group, few filters) skip patches:
- * their products would be one row high.
+ * their products would be one row high. So do, from X to Y, those that conv_direct.h
+ * takes.
  */
 #include "device/cpu/nn/conv.h"
 
@@ -18,6 +19,7 @@
 #include "base/integers.h"
 #include "base/alloc.h"
 #include "device/cpu/gemm/gemm.h"
+#include "device/cpu/nn/conv_direct.h"
 #include "device/cpu/threads.h"
 
 enum { STRANDS = 32, BAND_BYTES = 1 << 20 };
@@ -304,7 +306,9 @@ asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const v
         asn_pool_run(deep_to_y, &j, planes, job_work(&j) * 8);
         return ASN_OK;
     }
-    return job_run(&j, band_to_y, g->n * g->groups * j.bands);
+    bool done = false;
+    if (j.rows > 0) ASN_TRY(asn_conv_direct(g, t, x, w, bias, y, &done));
+    return done ? ASN_OK : job_run(&j, band_to_y, g->n * g->groups * j.bands);
 }
 
 /* ---- Y to X */
