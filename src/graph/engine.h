@@ -38,8 +38,9 @@ void asn_set_arrival_hook(void (*arrival)(void));
  * and the name of an operation that raised them (static string). Enabled by
  * asn_set_fp_checks.
  *
- * What a call raised is kept until its caller asks. Where calls are serial nobody calls in
- * between; else who gives the library's lock back takes what is there for its thread. */
+ * What a call raised is kept until its caller asks. Where calls are serial nobody calls
+ * in between; else who gives the library's lock back takes what is there for its thread.
+ */
 extern uint32_t asn_fp_exceptions; /* of fp.c; here so that a look costs no call */
 uint32_t asn_fp_take_raised(const char **op_name);
 static inline bool asn_fp_any(void) {
@@ -48,7 +49,8 @@ static inline bool asn_fp_any(void) {
 static inline uint32_t asn_fp_take(const char **op_name) {
     return __builtin_expect(!asn_fp_any(), 1) ? 0 : asn_fp_take_raised(op_name);
 }
-/* With the lock held: what was raised since it was taken, and nothing that a thread kept. */
+/* With the lock held: what was raised since it was taken, and nothing that a thread kept.
+ */
 uint32_t asn_fp_take_new(const char **op_name);
 /* By lock.c, with the lock held, before it is given back. */
 void asn_fp_keep_own(void);
