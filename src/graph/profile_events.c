@@ -45,6 +45,21 @@ static int64_t layout_bytes(const asn_layout *l) {
     return bytes;
 }
 
+int64_t asn_operand_bytes(const aclnnxOperand *o, int ndim, const int64_t *shape) {
+    if (!o->data) return 0;
+    int64_t bytes = asn_itemsize(asn_dtype_from_acl(o->dtype));
+    for (int d = 0; d < ndim; d++)
+        if (!o->strides || o->strides[d]) bytes *= shape[d];
+    return bytes;
+}
+
+int64_t asn_elements_of(int ndim, const int64_t *shape) {
+    int64_t n = 1;
+    for (int d = 0; d < ndim; d++)
+        n *= shape[d];
+    return n;
+}
+
 /* ---- descriptions */
 
 enum { MOST_DESCRIPTIONS = 4096, SLOTS = 2 * MOST_DESCRIPTIONS };

@@ -22,6 +22,12 @@ int64_t asn_flops_of_node(const asn_node *n);
 int64_t asn_flops_of_product(asn_dtype dtype, int64_t num_matrices, int64_t m, int64_t k,
                              int64_t n);
 
+/* Bytes that an operand of this shape moves: those of the axes along which it has a
+ * stride. */
+int64_t asn_operand_bytes(const aclnnxOperand *o, int ndim, const int64_t *shape);
+/* The product of the extents. */
+int64_t asn_elements_of(int ndim, const int64_t *shape);
+
 /* Ends `mark`: a program over `rows` of the first axis' rows (all: -1), one node, a small
  * operation on n elements. */
 void asn_record_program(asn_mark mark, const asn_program *p, const asn_node *nodes,
@@ -55,9 +61,6 @@ void asn_record_linalg(asn_mark mark, int32_t code, int32_t op, int32_t num,
                        const aclnnxTensor *operands);
 /* NumPy's name of an ACLNNX_LINALG_*; static. */
 const char *asn_linalg_name(int32_t op);
-/* Bytes that an operand of this shape moves: those of the axes along which it has a
- * stride. */
-int64_t asn_operand_bytes(const aclnnxOperand *o, int ndim, const int64_t *shape);
 
 /* ---- descriptions of programs */
 

@@ -15,22 +15,7 @@
 
 #define BELOW asn_acl_below[ASN_LAYER_PROFILE]
 
-int64_t asn_operand_bytes(const aclnnxOperand *o, int ndim, const int64_t *shape) {
-    if (!o->data) return 0;
-    int64_t bytes = asn_itemsize(asn_dtype_from_acl(o->dtype));
-    for (int d = 0; d < ndim; d++)
-        if (!o->strides || o->strides[d]) bytes *= shape[d];
-    return bytes;
-}
-
-static int64_t elements_of(int ndim, const int64_t *shape) {
-    int64_t n = 1;
-    for (int d = 0; d < ndim; d++)
-        n *= shape[d];
-    return n;
-}
-
-/* Ends a mark, of a call that went well. */
+/* Ends a mark; a call that failed has moved nothing. */
 static void end(asn_mark mark, int32_t code, const char *name, int64_t bytes,
                 int64_t flops) {
     if (!mark.ticks) return;
@@ -48,15 +33,17 @@ static int32_t record_memcpy(void *dst, size_t room, const void *src, size_t cou
                              aclrtMemcpyKind kind) {
     enum { FEW = 1024 };
     const bool in = kind == ACL_MEMCPY_HOST_TO_DEVICE;
+    if (!in && kind != ACL_MEMCPY_DEVICE_TO_HOST)
+        return BELOW.aclrtMemcpy(dst, room, src, count, kind);
     const char *name = in ? "copy from host" : "copy to host";
     bool small = count <= FEW && asn_device_host_access();
     uint64_t begin = small ? asn_profile_begin_small() : 0;
     asn_mark mark = small ? ASN_NO_MARK : asn_profile_begin();
     int32_t code = BELOW.aclrtMemcpy(dst, room, src, count, kind);
-    if (mark.ticks)
+    if (mark.ticks && !code)
         asn_profile_note(mark, in ? ASN_EVENT_TO_DEVICE : ASN_EVENT_TO_HOST, name,
                          (int64_t)count);
-    if (asn_profile_small_timed(begin, true))
+    if (asn_profile_small_timed(begin, !code))
         asn_profile_small(begin, name, (int64_t)count, 0);
     return code;
 }
@@ -70,7 +57,7 @@ static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOper
     int32_t code = BELOW.aclnnxScan(op, in, out, ndim, shape, axis, flags, stream);
     end(mark, code, asn_op_table[row].name,
         asn_operand_bytes(in, ndim, shape) + asn_operand_bytes(out, ndim, shape),
-        elements_of(ndim, shape) * asn_flops_of(row, asn_dtype_from_acl(in->dtype)));
+        asn_elements_of(ndim, shape) * asn_flops_of(row, asn_dtype_from_acl(in->dtype)));
     return code;
 }
 
@@ -107,7 +94,7 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
 void asn_record_fft(asn_mark mark, int32_t code, int64_t n, const aclnnxOperand *in,
                     const int64_t *in_shape, const aclnnxOperand *out,
                     const int64_t *out_shape, int32_t ndim) {
-    double size = (double)elements_of(ndim, out_shape);
+    double size = (double)asn_elements_of(ndim, out_shape);
     double flops = n ? size * 5 * log2((double)(n > 1 ? n : 2)) : 0;
     end(mark, code, "fft",
         asn_operand_bytes(in, ndim, in_shape) + asn_operand_bytes(out, ndim, out_shape),
@@ -143,7 +130,7 @@ void asn_record_linalg(asn_mark mark, int32_t code, int32_t op, int32_t num,
                        const aclnnxTensor *operands) {
     int64_t bytes = 0;
     for (int i = 0; i < num; i++)
-        bytes += elements_of(operands[i].numDims, operands[i].shape) *
+        bytes += asn_elements_of(operands[i].numDims, operands[i].shape) *
                  asn_itemsize(asn_dtype_from_acl(operands[i].dtype));
     end(mark, code, asn_linalg_name(op), bytes, 0);
 }

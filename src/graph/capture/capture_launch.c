@@ -13,6 +13,8 @@
 #include "base/dtype.h"
 #include "graph/profile_events.h"
 
+#define BELOW asn_acl_below[ASN_LAYER_CAPTURE]
+
 static size_t words(int n) {
     return (size_t)n * sizeof(int64_t);
 }
@@ -35,21 +37,13 @@ static aclnnxOperand *keep_operands(asn_replay_step *s, const aclnnxOperand *fro
     return to;
 }
 
-/* Elements of the iteration space. */
-static int64_t elements_of(int ndim, const int64_t *shape) {
-    int64_t n = 1;
-    for (int d = 0; d < ndim; d++)
-        n *= shape[d];
-    return n;
-}
-
 /* A program as the step's: *p is a copy with memory of its own; also what it moves and
  * computes, for the profile. False: memory ran out. */
 static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
                          const aclnnxProgram *program) {
     int num = program->numIn + program->numOut;
     *p = *program;
-    s->elements = elements_of(p->numDims, p->shape);
+    s->elements = asn_elements_of(p->numDims, p->shape);
     for (int i = 0; i < num; i++)
         s->nbytes += asn_operand_bytes(&program->operands[i], p->numDims, p->shape);
     p->shape = asn_capture_copy(program->shape, words(p->numDims));
@@ -60,7 +54,7 @@ static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
 }
 
 static int32_t record_fused(const aclnnxProgram *program, void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxFused(program, stream);
+    int32_t code = BELOW.aclnnxFused(program, stream);
     int num = program->numIn + program->numOut;
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_FUSED, num);
     if (!s) return code;
@@ -85,8 +79,7 @@ void asn_capture_host_program(const aclnnxProgram *program, const char *what) {
 static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t ndim, const int64_t *shape, int32_t axis,
                            uint32_t *flags, void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxScan(op, in, out, ndim, shape,
-                                                               axis, flags, stream);
+    int32_t code = BELOW.aclnnxScan(op, in, out, ndim, shape, axis, flags, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_SCAN, 2);
     if (!s) return code;
     aclnnxOperand both[2] = {*in, *out};
@@ -105,9 +98,8 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
                                 const aclnnxOperand *indices, int32_t index_ndim,
                                 const int64_t *index_shape, const aclnnxOperand *values,
                                 uint32_t *flags, void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxUpdateAt(
-        op, self, ndim, shape, num, indices, index_ndim, index_shape, values, flags,
-        stream);
+    int32_t code = BELOW.aclnnxUpdateAt(op, self, ndim, shape, num, indices, index_ndim,
+                                        index_shape, values, flags, stream);
     /* The call is done, and cannot be replayed. */
     if (num + 2 > ACLNNX_MAX_OPERANDS) {
         (void)asn_capture_refuse("an update has more index arrays than a replay keeps");
@@ -140,8 +132,8 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t ndim, const int64_t *shape, int32_t axis,
                            int32_t indices, int32_t num_kth, const int64_t *kth,
                            void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxSort(
-        in, out, ndim, shape, axis, indices, num_kth, kth, stream);
+    int32_t code =
+        BELOW.aclnnxSort(in, out, ndim, shape, axis, indices, num_kth, kth, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_SORT, 2);
     if (!s) return code;
     aclnnxOperand both[2] = {*in, *out};
@@ -181,8 +173,8 @@ static int32_t record_fft(int32_t kind, int64_t n, double scale, const aclnnxOpe
                           const int64_t *in_shape, const aclnnxOperand *out,
                           const int64_t *out_shape, int32_t ndim, int32_t axis,
                           uint32_t *flags, void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxFft(
-        kind, n, scale, in, in_shape, out, out_shape, ndim, axis, flags, stream);
+    int32_t code = BELOW.aclnnxFft(kind, n, scale, in, in_shape, out, out_shape, ndim,
+                                   axis, flags, stream);
     if (!code) asn_capture_fft(kind, n, scale, in, in_shape, out, out_shape, ndim, axis);
     return code;
 }
@@ -201,7 +193,7 @@ void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_bat
         t[i].shape = asn_capture_copy(operands[i].shape, words(t[i].numDims));
         t[i].strides = asn_capture_copy(operands[i].strides, words(t[i].numDims));
         s->places[i] = asn_capture_place(operands[i].data, i >= num_inputs_of(op));
-        s->nbytes += elements_of(t[i].numDims, operands[i].shape) *
+        s->nbytes += asn_elements_of(t[i].numDims, operands[i].shape) *
                      asn_itemsize(asn_dtype_from_acl(t[i].dtype));
     }
     s->name = s->pole = asn_linalg_name(op);
@@ -216,8 +208,8 @@ void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_bat
 static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
                              int32_t num, const aclnnxTensor *operands, int64_t *failed,
                              uint32_t *flags) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxLinalg(
-        op, upper, rcond, num_batch, num, operands, failed, flags);
+    int32_t code =
+        BELOW.aclnnxLinalg(op, upper, rcond, num_batch, num, operands, failed, flags);
     if (!code) asn_capture_linalg(op, upper, rcond, num_batch, num, operands);
     return code;
 }
@@ -225,8 +217,7 @@ static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t nu
 static int32_t record_interp(const aclnnxOperand *x, const aclnnxOperand *xp,
                              const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
                              int64_t points, double left, double right, void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxInterp(
-        x, xp, fp, out, n, points, left, right, stream);
+    int32_t code = BELOW.aclnnxInterp(x, xp, fp, out, n, points, left, right, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_INTERP, 4);
     if (!s) return code;
     aclnnxOperand all[4] = {*x, *xp, *fp, *out};
@@ -242,8 +233,7 @@ static int32_t record_interp(const aclnnxOperand *x, const aclnnxOperand *xp,
 static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
                                 const aclnnxOperand *out, int64_t n, int64_t m,
                                 int64_t first, int64_t count, void *stream) {
-    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxCorrelate(a, v, out, n, m,
-                                                                    first, count, stream);
+    int32_t code = BELOW.aclnnxCorrelate(a, v, out, n, m, first, count, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_CORRELATE, 3);
     if (!s) return code;
     aclnnxOperand all[3] = {*a, *v, *out};

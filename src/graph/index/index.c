@@ -333,17 +333,23 @@ static asn_status tame_indices(asn_array *out, const asn_array *indices, int64_t
     return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, &plain);
 }
 
+/* Whether one index along the axis takes an element at least. */
+static bool takes_some(const asn_layout *l, int axis) {
+    bool some = true;
+    for (int d = 0; d < l->ndim; d++)
+        some = some && (d == axis || l->shape[d]);
+    return some;
+}
+
 /* The axes before `axis` are taken whole, so the index arrays' shape takes its place. */
 asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices,
                     int axis, int mode) {
     asn_index_item items[ASN_MAX_DIMS];
     asn_array wide, tame;
-    int64_t extent = a->layout.shape[axis], rest = 1;
-    for (int d = 0; d < a->layout.ndim; d++)
-        rest *= d == axis ? 1 : a->layout.shape[d];
+    int64_t extent = a->layout.shape[axis];
     /* Where nothing is taken an index is outside as everywhere. (NumPy does not end where
      * it is to be brought inside an axis without extent.) */
-    if (extent == 0 && indices->layout.size && (rest || mode))
+    if (extent == 0 && indices->layout.size && (mode || takes_some(&a->layout, axis)))
         return asn_error_set(ASN_ERR_INDEX,
                              "cannot do a non-empty take from an empty axes.");
     ASN_TRY(asn_layout_dtype(&indices->layout) == ASN_I64

@@ -32,7 +32,7 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     if (def->signature.var_positional) Py_XDECREF(v[def->signature.positional]);
     if (def->signature.var_keyword) Py_XDECREF(v[def->signature.count - 1]);
     /* A function that looked at values has run what was recorded for them. */
-    if (ASN_UNLIKELY(r && asn_fp_any() && asn_fp_check() < 0)) {
+    if (ASN_UNLIKELY(r && asn_fp_check() < 0)) {
         Py_DECREF(r);
         return NULL;
     }

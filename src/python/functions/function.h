@@ -26,20 +26,14 @@ typedef struct {
     {.signature = {.name = name_, .text = text_}, .call = call_, .doc = doc_, __VA_ARGS__}
 /* NumPy shows one signature and takes keywords of another. */
 #define ASN_FUNCTION_SHOWN(name_, shown_, text_, call_, doc_)                            \
-    {{.name = name_, .text = text_}, call_, doc_, shown_, NULL, false}
-
+    ASN_FUNCTION(name_, text_, call_, doc_, .shown = shown_)
 /* Of a module of the package: it finds it as _core._module_name. */
 #define ASN_FUNCTION_OF(module_, name_, text_, call_, doc_)                              \
-    {{.name = name_, .text = text_}, call_, doc_, NULL, module_, false}
-
+    ASN_FUNCTION(name_, text_, call_, doc_, .module = module_)
 /* Both: of a module, and with another signature shown. */
 #define ASN_FUNCTION_OF_SHOWN(module_, name_, shown_, text_, call_, doc_, ...)           \
-    {.signature = {.name = name_, .text = text_},                                        \
-     .call = call_,                                                                      \
-     .doc = doc_,                                                                        \
-     .shown = shown_,                                                                    \
-     .module = module_,                                                                  \
-     __VA_ARGS__}
+    ASN_FUNCTION(name_, text_, call_, doc_, .shown = shown_, .module = module_,          \
+                 __VA_ARGS__)
 
 /* Makes asnumpy.function; before the first asn_functions_add. */
 int asn_function_init_type(PyObject *module);
