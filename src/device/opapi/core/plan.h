@@ -32,6 +32,7 @@ typedef enum {
     ASN_REDUCE_VAR,
     ASN_REDUCE_STD,
     ASN_REDUCE_NORM,
+    ASN_REDUCE_POWERS, /* a norm without its root */
 } asnd_reduce_kind;
 ASN_PLANNER(reduce);
 /* The output has the input's shape without the mask's dimensions, or with extent 1 there.
