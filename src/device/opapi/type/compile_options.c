@@ -14,6 +14,7 @@
 
 enum { COUNT = ACL_OP_DEBUG_OPTION + 1, VALUE_MAX = 4096 };
 
+/* What nobody set. */
 static const char *const initial[COUNT] = {
     [ACL_PRECISION_MODE] = "must_keep_origin_dtype",
     [ACL_AICORE_NUM] = "",
@@ -34,12 +35,14 @@ static const char *const initial[COUNT] = {
     [ACL_OP_DEBUG_OPTION] = "",
 };
 
+/* Of the process: CANN's options are not a context's. */
 static struct {
     pthread_mutex_t lock;
     char *values[COUNT]; /* NULL: as at first */
 } options = {.lock = PTHREAD_MUTEX_INITIALIZER};
 ASN_FORK_TAKES(compile_options, &options.lock, ASN_FORK_LEAF)
 
+/* 0 for an option that is known, and somewhere to read or write its value. */
 static aclError option_check(const char *function, aclCompileOpt opt, const void *value) {
     if (value == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: value is NULL", function);

@@ -32,10 +32,12 @@ typedef struct {
 
 /* ---- looking up */
 
+/* For bsearch. */
 static int by_name(const void *name, const void *type) {
     return strcmp(name, ((const asnd_type *)type)->name);
 }
 
+/* *type is the row of this name. */
 static aclError type_find(const char *function, const char *name,
                           const asnd_type **type) {
     if (name == NULL)
@@ -47,6 +49,7 @@ static aclError type_find(const char *function, const char *name,
                      name);
 }
 
+/* Every tensor has a description; one without memory may have a buffer of NULL. */
 static aclError lists_check(const char *function, const type_call *c) {
     for (int side = 0; side < 2; side++) {
         const char *what = side == 0 ? "input" : "output";
@@ -66,6 +69,7 @@ static aclError lists_check(const char *function, const type_call *c) {
 
 /* ---- parameters */
 
+/* What the row asks for is not in the call: an attribute by its name, else tensor i. */
 static aclError missing(const type_call *c, const char *what, const char *name, int i) {
     if (name != NULL)
         return asnrtFail(ACL_ERROR_OP_ATTR_NOT_MATCH,
@@ -153,6 +157,7 @@ typedef struct {
     double own; /* where the value is the row's */
 } numbers;
 
+/* A tensor that must be readable now: CANN calls it a constant. */
 static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
                                  numbers *n) {
     if (s->index >= c->count[0]) return missing(c, "input", NULL, s->index);
@@ -167,6 +172,7 @@ static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
     return ACL_SUCCESS;
 }
 
+/* The row's own value counts as one number; an attribute as what it is. */
 static aclError numbers_of(const type_call *c, const asnd_type_source *s, numbers *n) {
     static const aclDataType of_kind[] = {
         [ASNRT_ATTR_BOOL] = ACL_BOOL,   [ASNRT_ATTR_INT] = ACL_INT64,
@@ -208,6 +214,7 @@ static aclError number_of(const type_call *c, const asnd_type_source *s, numbers
                : missing(c, "one number for", s->name ? s->name : "a parameter", 0);
 }
 
+/* Whole numbers become int64, others float64, which operators take for any dtype. */
 static aclError scalar_make(const type_call *c, const asnd_type_source *s, made *m) {
     numbers n = {0};
     aclError code = number_of(c, s, &n);
@@ -301,6 +308,7 @@ static aclError param_make(const type_call *c, int i, asnd_arg *arg, made *m) {
     return code;
 }
 
+/* The executor has what it needs. */
 static void made_destroy(const made *m) {
     if (m->object == NULL) return;
     switch (m->kind) {
@@ -316,6 +324,7 @@ static void made_destroy(const made *m) {
 
 /* ---- the call */
 
+/* Both phases. Objects that were made before a failure go, too. */
 static aclError call_run(const type_call *c, aclrtStream stream) {
     const asnd_opdesc *op = c->type->op;
     asnd_arg args[ASN_MAX_PARAMS] = {{0}};
@@ -333,6 +342,7 @@ static aclError call_run(const type_call *c, aclrtStream stream) {
     return code;
 }
 
+/* Fills in the type. */
 static aclError call_check(const char *function, const char *name, type_call *c) {
     aclError code = type_find(function, name, &c->type);
     return code == ACL_SUCCESS ? lists_check(function, c) : code;
