@@ -105,6 +105,9 @@ static inline const asnd_array *asn_call_array(const asnd_call *c, int i) {
     return c->args[i].p;
 }
 
+/* The parameter's index; -1: the operator has none of this name. */
+int asn_call_param_named(const asnd_call *c, const char *name);
+
 /* The index of the parameter that is written: the first of kind O or M, else R; -1 when
  * there is none. */
 int asn_call_out(const asnd_call *c);

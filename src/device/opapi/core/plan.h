@@ -144,7 +144,7 @@ ASN_PLANNER(layer_norm);
 ASN_PLANNER(layer_norm_backward);
 
 /* batch_norm.c, batch_norm_parts.c, group_norm.c: arg 1 of group_norm is the SiLU behind,
- * 2 its flag */
+ * 2 its flag, 3 Swish with a flag and a scale */
 ASN_PLANNER(batch_norm);
 ASN_PLANNER(batch_norm_backward);
 ASN_PLANNER(batch_norm_stats);
@@ -154,7 +154,12 @@ ASN_PLANNER(batch_norm_reduce);
 ASN_PLANNER(batch_norm_elemt_backward);
 ASN_PLANNER(group_norm);
 ASN_PLANNER(group_norm_backward);
+ASN_PLANNER(group_norm_swish_grad);
 ASN_PLANNER(instance_norm);
+
+/* residual_norm.c: arg 1 adds 1 to the weight */
+ASN_PLANNER(residual_norm);
+ASN_PLANNER(residual_norm_grad);
 
 /* class_loss.c: arg 2 has positions */
 ASN_PLANNER(nll);
