@@ -114,7 +114,6 @@ ASN_PLANNER(gemm);
 ASN_PLANNER(matmul_weight);
 
 /* misc.c */
-ASN_PLANNER(softmax);
 ASN_PLANNER(equal);
 ASN_PLANNER(precision_compare);
 ASN_PLANNER(trace);
@@ -180,8 +179,11 @@ ASN_PLANNER(dropout_do_mask);
 ASN_PLANNER(rrelu);
 ASN_PLANNER(adam);
 
-/* softmax.c: arg 1 is the logarithm */
+/* softmax.c: arg 1 is the logarithm; of masked_softmax a mask of bool, 0 summands */
+ASN_PLANNER(softmax);
 ASN_PLANNER(softmax_backward);
+ASN_PLANNER(masked_softmax);
+ASN_PLANNER(masked_softmax_backward);
 
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);
