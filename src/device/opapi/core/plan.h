@@ -185,6 +185,11 @@ ASN_PLANNER(softmax_backward);
 ASN_PLANNER(masked_softmax);
 ASN_PLANNER(masked_softmax_backward);
 
+/* rotary.c: arg is the mode of operators without one; rope_cache.c */
+ASN_PLANNER(rotary);
+ASN_PLANNER(rotary_grad);
+ASN_PLANNER(rope_cache);
+
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);
 
