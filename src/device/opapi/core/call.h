@@ -17,7 +17,9 @@
 #include "device/opapi/core/value.h"
 #include "device/opbase/executor.h"
 
-enum { ASN_MAX_PARAMS = 16 };
+/* Parameters of an operator; those of one whose planner keeps something for each
+ * (packed.h, formula.c, gate.c), which tools/gen_opapi.py checks. */
+enum { ASN_MAX_PARAMS = 64, ASN_FEW_PARAMS = 16 };
 
 /* One argument of a call, packed: a handle, string or array; an integer, bool or enum; a
  * number. */

@@ -53,7 +53,7 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const gate_plan *g = plan;
     const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
-    int values[ASN_MAX_PARAMS] = {0};
+    int values[ASN_FEW_PARAMS] = {0};
     halves h;
     asnd_prog p;
     halve(&h, self, g);
@@ -73,7 +73,7 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     const gate_plan *g = plan;
     const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
-    int values[ASN_MAX_PARAMS] = {0};
+    int values[ASN_FEW_PARAMS] = {0};
     halves h, out;
     asnd_prog p;
     halve(&h, self, g);
