@@ -37,9 +37,12 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Whether a block of scores is hidden as a whole by the band. */
-static bool unseen(const asnd_sequence *s, int64_t i, int64_t m, int64_t j, int64_t n) {
-    return j >= s->prefix && (j + n - 1 - i < s->low || j - (i + m - 1) > s->high);
+/* The keys [*from, *to) that queries [i, i + m) may see by the band. */
+static void seen(const asnd_sequence *s, int64_t i, int64_t m, int64_t *from,
+                 int64_t *to) {
+    int64_t low = i + s->low, high = i + m + s->high;
+    *from = s->prefix > 0 || low < 0 ? 0 : least(low, s->rows_k);
+    *to = least(high > s->prefix ? high : s->prefix, s->rows_k);
 }
 
 static bool kept(const uint8_t *drop, int64_t bit) {

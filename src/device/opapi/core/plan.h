@@ -190,7 +190,7 @@ ASN_PLANNER(rotary);
 ASN_PLANNER(rotary_grad);
 ASN_PLANNER(rope_cache);
 
-/* flash_attention.c */
+/* flash_plan.c */
 ASN_PLANNER(flash_attention);
 
 /* formula.c: arg 1 is a gradient */
