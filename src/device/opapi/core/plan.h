@@ -190,8 +190,13 @@ ASN_PLANNER(rotary);
 ASN_PLANNER(rotary_grad);
 ASN_PLANNER(rope_cache);
 
-/* flash_plan.c */
+/* flash_plan.c; infer_attention.c: arg 1 has lengths of keys alone */
 ASN_PLANNER(flash_attention);
+ASN_PLANNER(infer_attention);
+
+/* attention_update.c */
+ASN_PLANNER(attention_update);
+ASN_PLANNER(ring_attention_update);
 
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);
