@@ -11,7 +11,9 @@ from test_flash_attention import attention, close
 def parts(batch, heads, rows, keys, d, count):
     """Outputs and statistics over `count` parts of the keys, then over all of them."""
     q, k, v = (torch.tensor(normal(batch, heads, n, d)) for n in (rows, keys, keys))
-    cut = [attention(q, a, b, 0.4) for a, b in zip(k.chunk(count, 2), v.chunk(count, 2), strict=True)]
+    cut = [
+        attention(q, a, b, 0.4) for a, b in zip(k.chunk(count, 2), v.chunk(count, 2), strict=True)
+    ]
     return cut, attention(q, k, v, 0.4)
 
 
@@ -25,7 +27,9 @@ def test_attention_update(count):
         run("AttentionUpdate", lse, local, 0, out, None)
         close(out.astype(np.float64), want.reshape(6, 8), dtype)
         run("AttentionUpdate", lse, local, 1, out, lse_out)
-        close(lse_out, (most + total.log()).reshape(-1), np.float32 if dtype != np.float64 else dtype)
+        close(
+            lse_out, (most + total.log()).reshape(-1), np.float32 if dtype != np.float64 else dtype
+        )
         lse[0][...] = -np.inf  # a part that saw nothing
         local[0][...] = 3
         run("AttentionUpdate", lse, local, 0, out, None)
@@ -33,7 +37,11 @@ def test_attention_update(count):
             assert not out.any()
         else:
             w = torch.stack([wide(x) for x in lse]).softmax(0)
-            close(out.astype(np.float64), sum(w[i][:, None] * wide(x) for i, x in enumerate(local)), dtype)
+            close(
+                out.astype(np.float64),
+                sum(w[i][:, None] * wide(x) for i, x in enumerate(local)),
+                dtype,
+            )
 
 
 @pytest.mark.parametrize("rows", (False, True))
@@ -49,14 +57,22 @@ def test_ring(rows):
             return x.numpy() if statistic else x.permute(2, 0, 1, 3).reshape(n, batch, -1).numpy()
 
         kind = np.float64 if dtype == np.float64 else np.float32
-        given = [laid(put(x, i > 0).astype(kind if i else dtype), layout) for p in (a, b) for i, x in enumerate(p)]
-        outs = [blank(put(x, i > 0).shape, kind if i else dtype, layout) for i, x in enumerate(want)]
+        given = [
+            laid(put(x, i > 0).astype(kind if i else dtype), layout)
+            for p in (a, b)
+            for i, x in enumerate(p)
+        ]
+        outs = [
+            blank(put(x, i > 0).shape, kind if i else dtype, layout) for i, x in enumerate(want)
+        ]
         ends = np.array([2, 6]) if rows else None
         for softmax in ("", "TND" if rows else "SBH"):
             run("RingAttentionUpdateV2", *given, ends, "TND" if rows else "SBH", softmax, *outs)
             for i, (got, x) in enumerate(zip(outs, want, strict=True)):
                 close(got.astype(np.float64), torch.tensor(put(x, i > 0).copy()), dtype, 4)
-        run("RingAttentionUpdateV2", *given, ends, "TND" if rows else "SBH", "", *given[:3])  # in place
+        run(
+            "RingAttentionUpdateV2", *given, ends, "TND" if rows else "SBH", "", *given[:3]
+        )  # in place
         for got, x in zip(given, outs, strict=False):
             assert (got == x).all()
 
@@ -73,6 +89,26 @@ def test_edges():
             run("AttentionUpdate", *args)
     with pytest.raises(AclError, match="161001"):
         run("AttentionUpdate", [x[..., 0]], [x], 1, o, None)
-    for layout, softmax, stats in (("BSH", "", s), ("SBH", "TND", s), ("TND", "SBH", s), ("SBH", "", s[:1]), ("TND", "", s)):
+    for layout, softmax, stats in (
+        ("BSH", "", s),
+        ("SBH", "TND", s),
+        ("TND", "SBH", s),
+        ("SBH", "", s[:1]),
+        ("TND", "", s),
+    ):
         with pytest.raises(AclError, match="161002"):
-            run("RingAttentionUpdateV2", x, stats, stats, x, stats, stats, None, layout, softmax, o, s.copy(), s.copy())
+            run(
+                "RingAttentionUpdateV2",
+                x,
+                stats,
+                stats,
+                x,
+                stats,
+                stats,
+                None,
+                layout,
+                softmax,
+                o,
+                s.copy(),
+                s.copy(),
+            )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from aclnn import DATA, AclError, run
-from oracle import RNG, blank, every, laid, near, normal, wide
+from oracle import RNG, blank, every, laid, normal, wide
 
 ORDERS = {"BNSD": (0, 1, 2, 3), "BSND": (0, 2, 1, 3), "BSH": (0, 2, 1, 3), "SBH": (2, 0, 1, 3)}
 
@@ -24,7 +24,9 @@ def called(name, *wanted, **given):
 def put(x, order, dtype, layout="packed"):
     """(batch, heads, rows, columns) in the order of a layout."""
     x = np.asarray(x).transpose(ORDERS[order])
-    return laid((x.reshape(*x.shape[:2], -1) if order in ("BSH", "SBH") else x).astype(dtype), layout)
+    return laid(
+        (x.reshape(*x.shape[:2], -1) if order in ("BSH", "SBH") else x).astype(dtype), layout
+    )
 
 
 def got(x, order, heads):
@@ -36,7 +38,9 @@ def got(x, order, heads):
 
 
 def close(a, want, dtype, scale=1.0):
-    tol = {"float64": 1e-12, "float32": 2e-5, "float16": 3e-3, "bfloat16": 2.5e-2}[np.dtype(dtype).name] * scale
+    tol = {"float64": 1e-12, "float32": 2e-5, "float16": 3e-3, "bfloat16": 2.5e-2}[
+        np.dtype(dtype).name
+    ] * scale
     np.testing.assert_allclose(a, want.detach().numpy(), rtol=tol, atol=tol)
 
 
@@ -95,11 +99,19 @@ def both(order, dtype, layout, sizes, *, name="", scale=0.3, hidden=None, pse=No
         sinks = wide(sink, True)
     a, b = q, k
     if ropes:
-        parts = [put(x, order, dtype, layout) for x in values(batch, heads, kv_heads, rows, keys, ropes, 1)[:2]]
+        parts = [
+            put(x, order, dtype, layout)
+            for x in values(batch, heads, kv_heads, rows, keys, ropes, 1)[:2]
+        ]
         extra |= {"queryRopeOptional": parts[0], "keyRopeOptional": parts[1]}
-        parts = [torch.tensor(got(x, order, n), requires_grad=True) for x, n in zip(parts, (heads, kv_heads), strict=True)]
+        parts = [
+            torch.tensor(got(x, order, n), requires_grad=True)
+            for x, n in zip(parts, (heads, kv_heads), strict=True)
+        ]
         a, b = torch.cat((q, parts[0]), -1), torch.cat((k, parts[1]), -1)
-    want, most, total = attention(a, b, v, scale, hidden, bias, more.get("pseTypeOptional", 1) == 1, drop, sinks)
+    want, most, total = attention(
+        a, b, v, scale, hidden, bias, more.get("pseTypeOptional", 1) == 1, drop, sinks
+    )
     shape = put(want.detach(), order, dtype).shape
     kind = np.float64 if dtype == np.float64 else np.float32
     statistics = [blank((batch, heads, rows, 8), kind, layout) for _ in range(2)]
@@ -128,7 +140,11 @@ def both(order, dtype, layout, sizes, *, name="", scale=0.3, hidden=None, pse=No
            softmaxSumOptional=statistics[1], attentionInOptional=near_by, **inputs, **outs)  # fmt: skip
     for n, x in leaves.items():
         n_heads = heads if n.startswith("dq") else kv_heads
-        mine = got(outs[n], order, n_heads) if n[:2] in ("dq", "dk", "dv") else np.asarray(outs[n], np.float64)
+        mine = (
+            got(outs[n], order, n_heads)
+            if n[:2] in ("dq", "dk", "dv")
+            else np.asarray(outs[n], np.float64)
+        )
         close(mine, x.grad, dtype if n != "dsinkOut" or dtype != np.float64 else np.float32, 8)
 
 
@@ -154,12 +170,19 @@ def band(rows, keys, low, high, prefix=0):
     return ((far < low) | (far > high)) & (torch.arange(keys)[None] >= prefix)
 
 
-@pytest.mark.parametrize("sizes", ((2, 2, 1, 6, 6, 8, 8), (1, 3, 3, 5, 9, 4, 6), (2, 2, 2, 9, 5, 4, 4)))
+@pytest.mark.parametrize(
+    "sizes", ((2, 2, 1, 6, 6, 8, 8), (1, 3, 3, 5, 9, 4, 6), (2, 2, 2, 9, 5, 4, 4))
+)
 def test_masks(sizes):
     batch, heads, _, rows, keys = sizes[:5]
     compressed, off = np.triu(np.ones((2048, 2048), bool), 1), keys - rows
     for dtype, layout in every():
-        for shape in ((rows, keys), (batch, 1, rows, keys), (1, 1, rows, keys), (batch, heads, rows, keys)):
+        for shape in (
+            (rows, keys),
+            (batch, 1, rows, keys),
+            (1, 1, rows, keys),
+            (batch, heads, rows, keys),
+        ):
             mask = RNG.random(shape) < 0.4
             for kind, mode in ((np.bool_, 0), (np.uint8, 1)):
                 both("BNSD", dtype, layout, sizes, hidden=torch.tensor(mask), sparseModeOptional=mode,
@@ -187,7 +210,15 @@ def test_bias(form):
         pse = normal(*form)
         both("BNSD", dtype, layout, (2, 4, 2, 5, 7, 8, 8), pse=pse)
         for kind in (0, 1):
-            both("BSH", dtype, layout, (2, 4, 2, 5, 7, 8, 8), pse=pse, pseTypeOptional=kind, name="V2")
+            both(
+                "BSH",
+                dtype,
+                layout,
+                (2, 4, 2, 5, 7, 8, 8),
+                pse=pse,
+                pseTypeOptional=kind,
+                name="V2",
+            )
 
 
 @pytest.mark.parametrize("kind", (2, 3))
@@ -200,7 +231,10 @@ def test_distances(kind):
         q, k, v, _ = (x.astype(np.float32) for x in values(batch, heads, heads, rows, keys, d, d))
         pse = -torch.tensor(slopes.astype(float).reshape(-1, heads, 1, 1) * far)
         want, _, _ = attention(wide(q), wide(k), wide(v), 0.5, pse=pse, pse_first=False)
-        out, most, total = blank(q.shape, np.float32), *(blank((batch, heads, rows, 8), np.float32) for _ in range(2))
+        out, most, total = (
+            blank(q.shape, np.float32),
+            *(blank((batch, heads, rows, 8), np.float32) for _ in range(2)),
+        )
         called("FlashAttentionScoreV2", query=q, key=k, value=v, realShiftOptional=slopes, qStartIdxOptional=[2],
                kvStartIdxOptional=[1], scaleValueOptional=0.5, headNum=heads, inputLayout="BNSD", pseTypeOptional=kind,
                softmaxMaxOut=most, softmaxSumOut=total, attentionOutOut=out)  # fmt: skip
@@ -232,7 +266,10 @@ def test_lengths(mode):
                  "actualSeqQLenOptional": ends_q, "actualSeqKvLenOptional": ends_k}  # fmt: skip
         mask = RNG.random((5, 7)) < 0.3
         if mode is not None:
-            given |= {"sparseModeOptional": mode, "attenMaskOptional": mask if mode == 0 else np.ones((2048, 2048), np.uint8)}
+            given |= {
+                "sparseModeOptional": mode,
+                "attenMaskOptional": mask if mode == 0 else np.ones((2048, 2048), np.uint8),
+            }
         if mode in (4, 7, 8):
             given |= {"preTokensOptional": 1, "nextTokensOptional": 1}
         if mode == 6:
@@ -262,7 +299,10 @@ def test_lengths(mode):
             called("FlashAttentionVarLenScore" + version, softmaxMaxOut=statistics[0], softmaxSumOut=statistics[1],
                    attentionOutOut=out, **given)  # fmt: skip
             close(out.astype(np.float64), want, dtype)
-            outs = {n: blank(x.shape, dtype, layout) for n, x in (("dqOut", q), ("dkOut", k), ("dvOut", v))}
+            outs = {
+                n: blank(x.shape, dtype, layout)
+                for n, x in (("dqOut", q), ("dkOut", k), ("dvOut", v))
+            }
             exact = laid(want.detach().numpy().astype(dtype), layout)
             called("FlashAttentionUnpaddingScoreGrad" + grad, dy=dy, softmaxMaxOptional=statistics[0],
                    softmaxSumOptional=statistics[1], attentionInOptional=exact, **given, **outs)  # fmt: skip
@@ -284,7 +324,14 @@ def test_edges():
 
     call()
     e = np.empty((0, 3, 4, 8), f32)
-    call(query=e, key=e, value=e, attentionOutOut=e.copy(), softmaxMaxOut=e.copy(), softmaxSumOut=e.copy())
+    call(
+        query=e,
+        key=e,
+        value=e,
+        attentionOutOut=e.copy(),
+        softmaxMaxOut=e.copy(),
+        softmaxSumOut=e.copy(),
+    )
     no_keys, zeros = q[:, :, :0], np.full_like(q, 5)
     call(key=no_keys, value=no_keys, attentionOutOut=zeros)
     assert not zeros.any()

@@ -16,18 +16,30 @@ def called(name, **given):
     for text in DATA["aclnn" + name]["params"]:
         kind, word = text.replace("const ", "").rsplit(" ", 1)
         value = given.get(word, usual.get(word, None if kind.endswith("*") else 0))
-        args.append([value] if kind == "aclTensorList*" and isinstance(value, np.ndarray) else value)
+        args.append(
+            [value] if kind == "aclTensorList*" and isinstance(value, np.ndarray) else value
+        )
     run(name, *args)
 
 
 def wanted(q, k, v, lengths_q=None, lengths_k=None, **more):
     """Every sequence by itself; 0 behind its queries, and the logarithm of sums."""
-    out, lse = torch.zeros(*q.shape[:3], v.shape[-1], dtype=torch.float64), torch.zeros(*q.shape[:3], 1, dtype=torch.float64)
+    out, lse = (
+        torch.zeros(*q.shape[:3], v.shape[-1], dtype=torch.float64),
+        torch.zeros(*q.shape[:3], 1, dtype=torch.float64),
+    )
     for b in range(q.shape[0]):
         m = q.shape[2] if lengths_q is None else lengths_q[b]
         n = k.shape[2] if lengths_k is None else lengths_k[b]
         part = {key: f(b, m, n) for key, f in more.items()}
-        o, most, total = attention(q[b : b + 1, :, :m], k[b : b + 1, :, :n], v[b : b + 1, :, :n], 0.3, pse_first=False, **part)
+        o, most, total = attention(
+            q[b : b + 1, :, :m],
+            k[b : b + 1, :, :n],
+            v[b : b + 1, :, :n],
+            0.3,
+            pse_first=False,
+            **part,
+        )
         out[b, :, :m], lse[b, :, :m] = o[0], (most + total.log())[0]
     return out, lse
 
@@ -37,7 +49,10 @@ def test_dense(order):
     batch, heads, kv, rows, keys, d = 2, 4, 2, 5, 7, 8
     plain, back = order.split("_")[0], order.split("_")[-1]
     for dtype, layout in every():
-        q, k, v = (put(normal(batch, n, s, d), plain, dtype, layout) for n, s in ((heads, rows), (kv, keys), (kv, keys)))
+        q, k, v = (
+            put(normal(batch, n, s, d), plain, dtype, layout)
+            for n, s in ((heads, rows), (kv, keys), (kv, keys))
+        )
         full = [torch.tensor(got(x, plain, n)) for x, n in ((q, heads), (k, kv), (v, kv))]
         mask = RNG.random((batch, 1, rows, keys)) < 0.3
         pse = laid(normal(1, heads, rows, keys).astype(dtype), layout)
@@ -46,20 +61,32 @@ def test_dense(order):
                      "actualSeqLengthsOptional": lengths_q, "actualSeqLengthsKvOptional": lengths_k}  # fmt: skip
             each = [n and (n * batch if len(n) == 1 else n) for n in (lengths_q, lengths_k)]
             for name in ("PromptFlashAttentionV3", *FUSED):
-                for more, part in (({}, {}), ({"attenMaskOptional": mask}, {"hidden": lambda b, m, n: torch.tensor(mask[b : b + 1, :, :m, :n])}),
+                for more, part in (({}, {}), ({"attenMaskOptional": mask}, {"hidden": lambda b, m, n, mask=mask: torch.tensor(mask[b : b + 1, :, :m, :n])}),
                                    ({"sparseMode": 3, "attenMaskOptional": np.ones((64, 64), np.int8)},
                                     {"hidden": lambda b, m, n: band(m, n, -99, n - m)}),
-                                   ({"pseShiftOptional": pse}, {"pse": lambda b, m, n: wide(pse)[:, :, :m, :n]})):  # fmt: skip
+                                   ({"pseShiftOptional": pse}, {"pse": lambda b, m, n, pse=pse: wide(pse)[:, :, :m, :n]})):  # fmt: skip
                     want, lse = wanted(*full, *each, **part)
                     out = blank(put(want, back, dtype).shape, dtype, layout)
                     sums = blank((batch, heads, rows, 1), np.float64, layout)
-                    called(name, attentionOut=out, softmaxLse=sums, softmaxLseFlag=True, **given, **more)
+                    called(
+                        name,
+                        attentionOut=out,
+                        softmaxLse=sums,
+                        softmaxLseFlag=True,
+                        **given,
+                        **more,
+                    )
                     close(got(out, back, heads), want, dtype)
                     if name in FUSED:
                         for b in range(batch):
                             m = rows if each[0] is None else each[0][b]
                             seen = torch.isfinite(lse[b, :, :m]).numpy()
-                            close(sums[b, :, :m][seen], lse[b, :, :m][torch.tensor(seen)], np.float32 if dtype == np.float64 else dtype, 4)
+                            close(
+                                sums[b, :, :m][seen],
+                                lse[b, :, :m][torch.tensor(seen)],
+                                np.float32 if dtype == np.float64 else dtype,
+                                4,
+                            )
 
 
 @pytest.mark.parametrize("kind", ("whole", "list", "blocks", "blocks by head"))
@@ -74,7 +101,10 @@ def test_one_query(kind):
         full = [torch.tensor(got(x, "BSH", n)) for x, n in ((q, heads), (k, kv), (v, kv))]
         table, given = None, {"key": laid(k, layout), "value": laid(v, layout)}
         if kind == "list":
-            given = {n: [laid(x[b : b + 1, : lengths[b]], layout) for b in range(batch)] for n, x in (("key", k), ("value", v))}
+            given = {
+                n: [laid(x[b : b + 1, : lengths[b]], layout) for b in range(batch)]
+                for n, x in (("key", k), ("value", v))
+            }
         if kind.startswith("blocks"):
             table = np.arange(11)[RNG.permutation(11)][:9].reshape(3, 3).astype(np.int32)
             given = {}
@@ -88,15 +118,37 @@ def test_one_query(kind):
                 given[n] = laid(cache, layout)
         given |= {"query": q, "numHeads": heads, "numKeyValueHeads": kv, "inputLayout": "BSH", "blockTableOptional": table,
                   "blockSize": size}  # fmt: skip
-        for mask, part in ((None, {}), (hidden, {"hidden": lambda b, m, n: torch.tensor(hidden[b : b + 1, None, None, :n])})):
+        for mask, part in (
+            (None, {}),
+            (
+                hidden,
+                {
+                    "hidden": lambda b, m, n, hidden=hidden: torch.tensor(
+                        hidden[b : b + 1, None, None, :n]
+                    )
+                },
+            ),
+        ):
             want, _ = wanted(*full, None, lengths, **part)
             shape = put(want, "BSH", dtype).shape
             out = blank(shape, dtype, layout)
-            called("IncreFlashAttentionV4", attentionOut=out, attenMaskOptional=mask, actualSeqLengthsOptional=lengths, **given)
+            called(
+                "IncreFlashAttentionV4",
+                attentionOut=out,
+                attenMaskOptional=mask,
+                actualSeqLengthsOptional=lengths,
+                **given,
+            )
             close(got(out, "BSH", heads), want, dtype)
             for name in FUSED:
                 out = blank(shape, dtype, layout)
-                called(name, attentionOut=out, attenMaskOptional=mask, actualSeqLengthsKvOptional=lengths, **given)
+                called(
+                    name,
+                    attentionOut=out,
+                    attenMaskOptional=mask,
+                    actualSeqLengthsKvOptional=lengths,
+                    **given,
+                )
                 close(got(out, "BSH", heads), want, dtype)
 
 
@@ -124,21 +176,41 @@ def test_rows(blocks):
             called(name, attentionOut=out, softmaxLse=lse, softmaxLseFlag=True, **given, **sinks)
             for b, (m, n) in enumerate(zip(dims, lengths, strict=True)):
                 a, c = slice(ends[b] - m, ends[b]), slice((0, 5, 7)[b], (0, 5, 7)[b] + n)
-                x = [torch.cat((wide(y)[s], wide(z)[s]), -1).transpose(0, 1)[None] for y, z, s in ((q, qr, a), (k, kr, c))]
-                want, most, total = attention(*x, wide(v)[c].transpose(0, 1)[None], 0.3, sink=wide(sink) if sinks else None)
+                x = [
+                    torch.cat((wide(y)[s], wide(z)[s]), -1).transpose(0, 1)[None]
+                    for y, z, s in ((q, qr, a), (k, kr, c))
+                ]
+                want, most, total = attention(
+                    *x, wide(v)[c].transpose(0, 1)[None], 0.3, sink=wide(sink) if sinks else None
+                )
                 close(out[a].astype(np.float64), want[0].transpose(0, 1), dtype)
-                close(lse[a], (most + total.log())[0].transpose(0, 1), np.float32 if dtype == np.float64 else dtype, 4)
+                close(
+                    lse[a],
+                    (most + total.log())[0].transpose(0, 1),
+                    np.float32 if dtype == np.float64 else dtype,
+                    4,
+                )
         if layout == "packed" and not blocks:
             out = blank((7, heads, d), dtype)
             call = {n: x for n, x in given.items() if "Rope" not in n}
             called(FUSED[0], attentionOut=out, **call)
-            x = [wide(y)[:3].transpose(0, 1)[None] if y is q else wide(y)[:5].transpose(0, 1)[None] for y in (q, k, v)]
+            x = [
+                wide(y)[:3].transpose(0, 1)[None] if y is q else wide(y)[:5].transpose(0, 1)[None]
+                for y in (q, k, v)
+            ]
             close(out[:3].astype(np.float64), attention(*x, 0.3)[0][0].transpose(0, 1), dtype)
 
 
 def test_edges():
     q = normal(2, 4, 3, 8, dtype=np.float32)
-    usual = {"query": q, "key": q, "value": q, "numHeads": 4, "inputLayout": "BNSD", "attentionOut": q.copy()}
+    usual = {
+        "query": q,
+        "key": q,
+        "value": q,
+        "numHeads": 4,
+        "inputLayout": "BNSD",
+        "attentionOut": q.copy(),
+    }
     e = q[:0].copy()
     called(FUSED[2], **(usual | {"query": e, "key": e, "value": e, "attentionOut": e.copy()}))
     table = np.zeros((2, 1), np.int32)

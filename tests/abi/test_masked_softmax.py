@@ -18,7 +18,9 @@ def hidden(shape, rows):
     return np.broadcast_to(mask, rows) if mask.ndim < 2 else mask
 
 
-@pytest.mark.parametrize("form", ((2, 3, 5, 6), (2, 1, 5, 6), (1, 1, 5, 6), (5, 6), None, "triangle"))
+@pytest.mark.parametrize(
+    "form", ((2, 3, 5, 6), (2, 1, 5, 6), (1, 1, 5, 6), (5, 6), None, "triangle")
+)
 def test_scaled_masked_softmax(form):
     shape = (2, 3, 5, 6)
     for dtype, layout in every():
@@ -36,7 +38,9 @@ def test_scaled_masked_softmax(form):
         y = run("ScaledMaskedSoftmax", x, mask, 0.7, triangle, blank(shape, dtype, layout))
         near(y, want)
         y = want.detach().numpy().astype(dtype)
-        dx = run("ScaledMaskedSoftmaxBackward", g, y, mask, 0.7, triangle, blank(shape, dtype, layout))
+        dx = run(
+            "ScaledMaskedSoftmaxBackward", g, y, mask, 0.7, triangle, blank(shape, dtype, layout)
+        )
         near(dx, a.grad, 4)
 
 
@@ -46,7 +50,12 @@ def test_relative_position_bias(split):
     shape = (batch, w, heads, rows, columns) if split else (batch * w, heads, rows, columns)
     for dtype, layout in every():
         x = made(shape, dtype, layout)
-        for mask_shape in ((w, rows, columns), (w, 1, rows, columns), (1, w, 1, rows, columns), None):
+        for mask_shape in (
+            (w, rows, columns),
+            (w, 1, rows, columns),
+            (1, w, 1, rows, columns),
+            None,
+        ):
             mask = None if mask_shape is None else made(mask_shape, dtype, layout)
             for front in ((), (1,), (1, 1)):
                 bias = made((*front, heads, rows, columns), dtype, layout)

@@ -78,7 +78,9 @@ def test_add_rms_norm(shape, last):
 def test_add_layer_norm():
     shape = (5, 3, 12)
     for dtype, layout in every():
-        x1, x2, gamma, beta = (made(s, dtype, layout) for s in (shape, shape, shape[-1:], shape[-1:]))
+        x1, x2, gamma, beta = (
+            made(s, dtype, layout) for s in (shape, shape, shape[-1:], shape[-1:])
+        )
         for bias in (None, made(shape[-1:], dtype, layout), made(shape, dtype, layout)):
             total = wide(x1) + wide(x2) + (0 if bias is None else wide(bias))
             y, x = blank(shape, dtype, layout), blank(shape, dtype)
@@ -98,12 +100,18 @@ def test_add_layer_norm_grad():
     for dtype, layout in every():
         x1, x2, dy, dsum = (made(shape, dtype, layout) for _ in range(4))
         gamma = made(shape[-1:], dtype, layout)
-        a, w, b = wide(x1, True), wide(gamma, True), torch.zeros(12, dtype=torch.float64, requires_grad=True)
+        a, w, b = (
+            wide(x1, True),
+            wide(gamma, True),
+            torch.zeros(12, dtype=torch.float64, requires_grad=True),
+        )
         total = a + wide(x2)
         F.layer_norm(total, shape[-1:], w, b, 1e-5).backward(wide(dy))
         kind = statistic(dtype)
         mean = total.mean(-1, True).detach().numpy().astype(kind)
-        rstd = (total.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt().detach().numpy().astype(kind)
+        rstd = (
+            (total.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt().detach().numpy().astype(kind)
+        )
         for more in (None, dsum):
             dx, dw, db = blank(shape, dtype, layout), blank((12,), kind), blank((12,), kind)
             run("AddLayerNormGrad", dy, x1, x2, rstd, mean, gamma, more, dx, dw, db)
@@ -137,7 +145,11 @@ def test_deep_norm():
 def test_fast_layer_norm():
     for dtype, layout in every():
         x, gamma, beta = (made(s, dtype, layout) for s in ((4, 6), (6,), (6,)))
-        y, mean, rstd = blank((4, 6), dtype, layout), blank((4, 1), statistic(dtype)), blank((4, 1), statistic(dtype))
+        y, mean, rstd = (
+            blank((4, 6), dtype, layout),
+            blank((4, 1), statistic(dtype)),
+            blank((4, 1), statistic(dtype)),
+        )
         run("FastLayerNorm", x, [6], gamma, beta, 1e-5, y, mean, rstd)
         near(y, F.layer_norm(wide(x), (6,), wide(gamma), wide(beta), 1e-5), 2)
 
@@ -164,17 +176,53 @@ def test_group_norm_swish(scale):
         kind = statistic(dtype)
         mean, rstd = (a.numpy().astype(kind) for a in exact)
         dx, dw, db = blank(shape, dtype, layout), blank((6,), kind), blank((6,), kind)
-        run("GroupNormSwishGrad", dy, mean, rstd, x, gamma, beta, groups, "NCHW", scale, True, True, dx, dw, db)
+        run(
+            "GroupNormSwishGrad",
+            dy,
+            mean,
+            rstd,
+            x,
+            gamma,
+            beta,
+            groups,
+            "NCHW",
+            scale,
+            True,
+            True,
+            dx,
+            dw,
+            db,
+        )
         for got, leaf in zip((dx, dw, db), leaves, strict=True):
             near(got, leaf.grad, 8)
         dw[...] = 5
-        run("GroupNormSwishGrad", dy, mean, rstd, x, gamma, beta, groups, "NCHW", scale, False, True, dx, dw, db)
+        run(
+            "GroupNormSwishGrad",
+            dy,
+            mean,
+            rstd,
+            x,
+            gamma,
+            beta,
+            groups,
+            "NCHW",
+            scale,
+            False,
+            True,
+            dx,
+            dw,
+            db,
+        )
         assert (dw == 5).all()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_edges(layout):
-    e, g, r = np.empty((0, 4), np.float32), made((4,), np.float32, layout), np.empty((0, 1), np.float32)
+    e, g, r = (
+        np.empty((0, 4), np.float32),
+        made((4,), np.float32, layout),
+        np.empty((0, 1), np.float32),
+    )
     run("RmsNorm", e, g, 1e-6, e.copy(), r)
     dw = np.full(4, 7, np.float32)
     run("RmsNormGrad", e, e, r, g, e.copy(), dw)

@@ -39,7 +39,9 @@ def test_embedding(mode, table):
         leaves = [wide(a, True) for a in (x, cos, sin)]
         want = turned(*leaves, MODES[mode])
         want.backward(wide(dy))
-        near(run("RotaryPositionEmbedding", x, cos, sin, mode, blank(shape, dtype, layout)), want, 4)
+        near(
+            run("RotaryPositionEmbedding", x, cos, sin, mode, blank(shape, dtype, layout)), want, 4
+        )
         outs = [blank(s, dtype, layout) for s in (shape, table, table)]
         run("RotaryPositionEmbeddingGrad", dy, cos, sin, x, mode, *outs)
         for got, leaf in zip(outs, leaves, strict=True):
@@ -55,7 +57,9 @@ def test_embedding(mode, table):
 
 def test_interleave_rope():
     for dtype, layout in every():
-        x, cos, sin = (made(s, dtype, layout) for s in ((2, 3, 4, 64), (2, 1, 4, 64), (2, 1, 4, 64)))
+        x, cos, sin = (
+            made(s, dtype, layout) for s in ((2, 3, 4, 64), (2, 1, 4, 64), (2, 1, 4, 64))
+        )
         out = run("InterleaveRope", x, cos, sin, blank(x.shape, dtype, layout))
         near(out, turned(wide(x), wide(cos), wide(sin), "interleave-half"), 4)
 
@@ -102,7 +106,9 @@ def test_cache(neox, sections, in_turn):
     tokens, head, rotary = 7, 20, 16
     real = sections if sum(sections) else []
     for dtype, layout in every():
-        q, k, cache = (made(s, dtype, layout) for s in ((tokens, 3 * head), (tokens, head), (11, rotary)))
+        q, k, cache = (
+            made(s, dtype, layout) for s in ((tokens, 3 * head), (tokens, head), (11, rotary))
+        )
         positions = RNG.integers(0, 11, (len(real), tokens) if real else tokens)
         cos, sin = looked_up(wide(cache), torch.tensor(positions), real, in_turn)
         table = [torch.cat((t, t), -1) if neox else t.repeat_interleave(2, -1) for t in (cos, sin)]
@@ -114,7 +120,12 @@ def test_cache(neox, sections, in_turn):
             run(name, positions.astype(np.int32), q, k, cache, sections, head, *style, *outs)
             for x, got in zip((q, k), outs, strict=True):
                 a = wide(x).reshape(tokens, -1, head)
-                want = turned(a[..., :rotary], table[0][:, None], table[1][:, None], "half" if neox else "interleave")
+                want = turned(
+                    a[..., :rotary],
+                    table[0][:, None],
+                    table[1][:, None],
+                    "half" if neox else "interleave",
+                )
                 near(got, torch.cat((want, a[..., rotary:]), -1).reshape(x.shape), 4)
 
 

@@ -190,7 +190,7 @@ ASN_PLANNER(rotary);
 ASN_PLANNER(rotary_grad);
 ASN_PLANNER(rope_cache);
 
-/* flash_plan.c; infer_attention.c: arg 1 has lengths of keys alone */
+/* flash_plan.c; infer_plan.c: arg 1 has lengths of keys alone */
 ASN_PLANNER(flash_attention);
 ASN_PLANNER(infer_attention);
 
