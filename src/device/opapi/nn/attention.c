@@ -18,6 +18,7 @@
 #include <ctype.h>
 #include <string.h>
 
+/* In the order of asnd_attn_layout. */
 static const char *const layout_names[ASN_ATTN_LAYOUTS] = {"BSH",  "SBH", "BNSD",
                                                            "BSND", "TND", "NSD"};
 
@@ -86,6 +87,7 @@ void asn_attn_rows(asnd_rows *r, const asnd_nd *a, asnd_attn_layout layout, int6
     *r = (asnd_rows){a->data, of[layout][0], of[layout][1], of[layout][2], a->dtype};
 }
 
+/* Whether the last dimension is contiguous, as the kernel reads and writes it. */
 static bool has_rows(const asnd_nd *a) {
     int last = a->ndim - 1;
     return a->shape[last] == 1 || a->strides[last] == asn_itemsize(a->dtype);
@@ -119,6 +121,7 @@ asn_status asn_attn_check_scores(const asnd_call *c, int i, int64_t b, int64_t n
     char got[ASN_SHAPE_TEXT], of[ASN_SHAPE_TEXT];
     bool fits = a->ndim >= 2 && a->ndim <= 4;
     for (int d = 0; fits && d < a->ndim; d++) {
+        /* Dimensions from the last on; of three the first is the batch. */
         int to = a->ndim == 3 && d == 0 ? 0 : d + 4 - a->ndim;
         fits = a->shape[d] == want[to] || a->shape[d] == 1 ||
                (larger && to >= 2 && a->shape[d] > want[to]);
@@ -140,6 +143,7 @@ asn_status asn_attn_scores(asnd_tmp *tmp, const asnd_nd *a, int64_t b, int64_t n
     if (v.nd.ndim == 3) asn_view_insert(&v, 1, 1, 0);
     while (v.nd.ndim < 4)
         asn_view_insert(&v, 0, 1, 0);
+    /* What is broadcast stays one row, with a stride of 0. */
     for (int d = 0; d < 4; d++)
         if (v.shape[d] == 1 && want[d] != 1) v.strides[d] = 0;
     if (v.shape[3] == 1 && columns != 1) v.shape[3] = columns; /* written out below */

@@ -18,6 +18,7 @@ typedef struct {
     int lse, local, count, out, lse_out;
 } update_plan;
 
+/* A view as a value of the arithmetic's dtype. */
 static int value(asnd_prog *p, const asnd_nd *a, asn_dtype t) {
     return asn_prog_as(p, asn_prog_in(p, a), t);
 }
@@ -37,6 +38,8 @@ static asn_status accumulate(asnd_prog *p, asn_op op, bool first, int x,
     return asn_prog_run(p);
 }
 
+/* The maximum of all lse, then sums of their weights and of the weighted parts: a program
+ * each and list member, so that a list may have any length. */
 static asn_status update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const update_plan *u = plan;
     const asnd_nd *lse = asn_exec_nd(e, u->lse), *out = asn_exec_nd(e, u->out);
@@ -242,6 +245,7 @@ asn_status asn_planner_ring_attention_update(asnd_call *c) {
             "(S, B, N * D) and (B, N, S, 8), or (T, N, D) and (T, N, 8)",
             c->op->name, asn_shape_text(got, out->ndim, out->shape),
             asn_shape_text(of, max->ndim, max->shape));
+    /* Parameters: of the former part, of this one, of the result. */
     const int outs[] = {0, 3, 9}, stats[] = {1, 2, 4, 5, 10, 11};
     for (int k = 0; k < 3; k++)
         ASN_TRY(asn_norm_check(c, outs[k], out->ndim, out->shape));

@@ -33,6 +33,7 @@ typedef struct {
     int num_out;
 } flash_run;
 
+/* The rows of an input, d columns a head; absent operands leave r as it is. */
 static asn_status read_rows(flash_run *f, int operand, asnd_attn_layout layout, int64_t d,
                             asnd_rows *r) {
     asnd_view v;
@@ -42,6 +43,7 @@ static asn_status read_rows(flash_run *f, int operand, asnd_attn_layout layout, 
     return ASN_OK;
 }
 
+/* The same of an output, remembered for move_results. */
 static asn_status write_rows(flash_run *f, int operand, asnd_attn_layout layout,
                              int64_t d, asnd_rows *r) {
     if (operand < 0) return ASN_OK;
@@ -100,6 +102,7 @@ static asn_status move_results(flash_run *f) {
     return ASN_OK;
 }
 
+/* The inputs that no output may overlap while the kernel runs. */
 static void begin(flash_run *f, aclOpExecutor *e, const asnd_flash *p, asnd_tmp *tmp) {
     const int of[] = {
         p->q[0], p->q[1], p->k[0], p->k[1], p->v, p->dout, p->backward ? p->out : -1};
@@ -135,6 +138,7 @@ static asn_status dpse_rows(flash_run *f, asnd_attention *a, asnd_view *sums) {
                            f->p->longest_k, &a->dpse);
 }
 
+/* The sum over sequences, in their order. */
 static asn_status write_dsink(flash_run *f, const asnd_attention *a) {
     const int64_t shape[] = {a->heads};
     asnd_view sums;

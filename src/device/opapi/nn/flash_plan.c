@@ -15,6 +15,8 @@ typedef struct {
     int max, sum, out, dout, dq[2], dk[2], dvalue, dpse, dsink;
 } names;
 
+/* The index of every parameter. The gradient's statistics and output are inputs, with
+ * names of their own, and take the places of the forward call's outputs. */
 static void find(const asnd_call *c, names *n) {
     static const char *const text[] = {"query",
                                        "queryRopeOptional",
@@ -60,14 +62,17 @@ static void find(const asnd_call *c, names *n) {
     n->out = asn_call_param_named(c, "attentionInOptional");
 }
 
+/* Parameter i's tensor; NULL: it is absent, or the version has no such parameter. */
 static const asnd_nd *tensor(const asnd_call *c, int i) {
     return i < 0 ? NULL : asn_call_nd(c, i);
 }
 
+/* Parameter i's operand; -1 likewise. */
 static int operand(const asnd_call *c, int i) {
     return i < 0 ? -1 : c->first[i];
 }
 
+/* An integer; `otherwise`: what a version without the parameter means. */
 static int64_t number(const asnd_call *c, int i, int64_t otherwise) {
     return i < 0 ? otherwise : asn_call_int(c, i);
 }
@@ -79,11 +84,13 @@ static int64_t element(const asnd_call *c, int i, int64_t k) {
                                                     : ((const int64_t *)list->data)[k];
 }
 
+/* Elements of an aclIntArray; 0: it is absent. */
 static int64_t elements(const asnd_call *c, int i) {
     const asnd_array *list = i < 0 ? NULL : asn_call_array(c, i);
     return list == NULL ? 0 : (int64_t)list->size;
 }
 
+/* The error of a parameter's value: its name, and what is wrong or allowed. */
 static asn_status refuse(const asnd_call *c, int i, const char *why) {
     return asn_error_set(ASN_ERR_VALUE, "%s: %s %s", c->op->name, c->op->params[i].name,
                          why);
@@ -137,6 +144,7 @@ static asn_status check_operands(const asnd_call *c, const names *n, asnd_flash 
     p->a.kv_heads = k->n;
     p->a.d[0] = q->d;
     p->a.dv = v.d;
+    /* Rotary parts have the rows of what they belong to, and columns of their own. */
     bool ropes[] = {tensor(c, n->q[1]) != NULL, tensor(c, n->k[1]) != NULL};
     if (ropes[0] != ropes[1])
         return refuse(c, n->q[1], "and keyRope must both be given or both be NULL");
@@ -162,6 +170,7 @@ static asn_status cut_sequences(const asnd_call *c, const names *n, asnd_flash *
         return asn_error_set(ASN_ERR_VALUE, "%s: sparseMode is %lld; it must be in %s",
                              c->op->name, (long long)mode,
                              rows ? "[0, 4], [6, 8]" : "[0, 6]");
+    /* Without a mask preTokens and nextTokens do not count either. */
     if (!masked && mode != 0) mode = 1; /* CANN: everything, without a mask */
     if (masked && mode == 6 && elements(c, n->prefix) != count)
         return asn_error_set(ASN_ERR_VALUE,
@@ -191,6 +200,7 @@ static asn_status cut_sequences(const asnd_call *c, const names *n, asnd_flash *
         if (x->rows_k > p->longest_k) p->longest_k = x->rows_k;
         asn_attn_band(x, masked ? mode : 1, number(c, n->pre, 0), number(c, n->next, 0),
                       element(c, n->prefix, s), s, count);
+        /* Dropout's bits lie by sequence, head, query and key. */
         drop += p->a.heads * x->rows_q * x->rows_k;
     }
     if (rows && (end_q != q->s || end_k != k->s))
@@ -248,10 +258,12 @@ static asn_status check_scores(const asnd_call *c, const names *n, asnd_flash *p
         /* The kernels' rows of pse begin with each sequence. */
         ASN_TRY(asn_attn_check_scores(c, n->pse, b, p->a.heads, p->longest_q,
                                       p->longest_k, rows));
+        /* Several heads or batches add to one gradient of pse: one after the other. */
         p->a.shared_pse = pse->ndim < 4 || (pse->shape[0] == 1 && b > 1) ||
                           (pse->shape[1] == 1 && p->a.heads > 1);
         return ASN_OK;
     }
+    /* The kernel adds -slope * |i + shift - j|. */
     const int64_t slopes[] = {b, p->a.heads};
     p->a.slopes.dtype = ASN_F32;
     p->a.root = type == 3;
@@ -319,7 +331,7 @@ static asn_status count_sequences(const asnd_call *c, const names *n, int64_t *c
 
 /* arg 1: the gradient. */
 asn_status asn_planner_flash_attention(asnd_call *c) {
-    names n;
+    names n = {0};
     asnd_attn_extents q = {0}, k = {0};
     int64_t count = 0, shape[4];
     find(c, &n);
@@ -354,6 +366,7 @@ asn_status asn_planner_flash_attention(asnd_call *c) {
     p->a.slopes.dtype = ASN_DTYPE_NONE;
     p->a.scale = asn_call_double(c, n.scale);
     ASN_TRY(check_operands(c, &n, p, &q, &k));
+    /* Rotary parts have operands where they have columns. */
     p->q[1] = p->a.d[1] ? c->first[n.q[1]] : -1;
     p->k[1] = p->a.d[1] ? c->first[n.k[1]] : -1;
     p->a.t = asn_call_nd(c, n.q[0])->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
@@ -371,6 +384,7 @@ asn_status asn_planner_flash_attention(asnd_call *c) {
         ASN_TRY(check_scores(c, &n, p));
     }
     if (backward) ASN_TRY(check_gradients(c, &n, p));
+    /* Nanoseconds, roughly, for streams that queue long work. */
     double scores = (double)p->longest_q * (double)p->longest_k * (double)count;
     c->e->work_ns = 1000 + scores * (double)p->a.heads * (backward ? 8 : 3);
     if (count == 0 || q.n == 0) c->e->body = NULL;

@@ -202,6 +202,7 @@ typedef struct {
     int64_t groups;
 } group_grads;
 
+/* Checks all but x, and makes the plan; *plan stays NULL where there are no channels. */
 static asn_status plan_backward(asnd_call *c, const group_grads *g, group_plan **plan) {
     const asnd_nd *in = asn_call_nd(c, g->x);
     *plan = NULL;

@@ -6,15 +6,19 @@
 
 #include "device/opapi/nn/infer_attention.h"
 
+/* Parameter i's tensor; NULL: it is absent, or the version has no such parameter. */
 static const asnd_nd *tensor(const asnd_call *c, int i) {
     return i < 0 ? NULL : asn_call_nd(c, i);
 }
 
+/* The integer of this name; of a version that lacks it what it stands for there. */
 static int64_t number(const asnd_call *c, const char *name, int64_t otherwise) {
     int i = asn_call_param_named(c, name);
     return i < 0 ? otherwise : asn_call_int(c, i);
 }
 
+/* The operand of the tensor of this name; -1: absent. Names end in Optional as CANN's do.
+ */
 static int given(const asnd_call *c, const char *name) {
     int i = asn_call_param_named(c, name);
     return i < 0 || c->first[i] < 0 ? -1 : c->first[i];
@@ -28,6 +32,7 @@ static asn_status check_unused(const asnd_call *c) {
     for (int i = 0; i < c->op->num_params; i++) {
         const asnd_param *p = &c->op->params[i];
         if (p->kind != ASN_IN && p->kind != ASN_OUT) continue;
+        /* The name without Optional, between blanks, as it stands in `used`. */
         char word[64];
         size_t n = strlen(p->name);
         if (n > 8 && strcmp(p->name + n - 8, "Optional") == 0) n -= 8;
@@ -47,6 +52,7 @@ static asn_status check_unused(const asnd_call *c) {
 /* The layout, and the output's behind "_". */
 static asn_status layouts(const asnd_call *c, asnd_infer *p) {
     const char *name = c->args[asn_call_param_named(c, "inputLayout")].p;
+    /* The only pair: queries by head, the output by row. */
     if (strcmp(name, "BNSD_BSND") == 0) {
         p->layout = ASN_ATTN_BNSD;
         p->out_layout = ASN_ATTN_BSND;
@@ -69,6 +75,7 @@ static int64_t length(const asnd_call *c, const char *name, int64_t k,
     return ((int64_t *)list->data)[k];
 }
 
+/* Elements of the list of this name; 0: absent. */
 static int64_t how_many(const asnd_call *c, const char *name) {
     int i = asn_call_param_named(c, name);
     const asnd_array *list = i < 0 ? NULL : asn_call_array(c, i);
@@ -81,6 +88,7 @@ static asn_status key_extents(const asnd_call *c, int i, int at, const asnd_infe
     const asnd_nd *a = &c->e->operands[at].nd;
     const int64_t *s = a->shape, n = p->a.kv_heads;
     asnd_attn_layout layout = p->layout;
+    /* A cache has its own layouts, its blocks standing for batches. */
     if (p->table >= 0) layout = a->ndim == 3 ? ASN_ATTN_BSH : ASN_ATTN_BNSD;
     bool joint = layout == ASN_ATTN_BSH;
     int dims = layout == ASN_ATTN_BNSD || layout == ASN_ATTN_BSND ? 4 : 3;
@@ -128,6 +136,7 @@ static asn_status check_keys(asnd_call *c, asnd_infer *p, const asnd_attn_extent
         ASN_TRY(key_extents(c, key, p->k[0] + (int)i, p, &x));
         ASN_TRY(key_extents(c, value, p->v + (int)i, p, &v));
         if (i == 0) *k = x;
+        /* A cache has as many blocks as it likes, a list's member one sequence. */
         int64_t batches = p->table >= 0 ? x.b : n > 1 ? 1 : q->b;
         if (x.d != q->d || x.b != batches || v.b != x.b || v.s != x.s ||
             (i > 0 && v.d != p->a.dv))
@@ -137,6 +146,7 @@ static asn_status check_keys(asnd_call *c, asnd_infer *p, const asnd_attn_extent
                                  c->op->name, (long long)x.d, (long long)x.b,
                                  (long long)x.s, (long long)q->d);
         p->a.dv = v.d;
+        /* Members of a list may have different lengths: cut_sequences finds them here. */
         if (n > 1) p->sequences[i].rows_k = x.s;
     }
     int rope = asn_call_param_named(c, "keyRopeOptional");
@@ -168,6 +178,7 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
                                       : k->s;
         int64_t rows_q = length(c, lengths_q, i, q->s);
         int64_t rows_k = length(c, lengths_k, i, table ? -1 : room);
+        /* Ends become lengths; a cache's keys have lengths always. */
         if (ends) rows_q -= end_q;
         if (ends && !table) rows_k -= end_k;
         if (rows_q < 0 || rows_k < 0 || rows_k > room ||
@@ -212,6 +223,7 @@ static asn_status check_rest(const asnd_call *c, asnd_infer *p,
                              "int8 or uint8",
                              c->op->name, asn_dtype_name(m->dtype));
     if (p->mask >= 0) {
+        /* One query a sequence: a mask of two dimensions has a row each sequence. */
         p->mask_by_batch = m->ndim == 2 && q->s == 1 && m->shape[0] == p->batches &&
                            m->shape[1] >= p->longest_k;
         if (!p->mask_by_batch)
@@ -266,12 +278,31 @@ static asn_status check_table(const asnd_call *c, asnd_infer *p) {
                          (long long)p->block, (long long)p->batches);
 }
 
+/* The rotary parts of queries: their rows, columns of their own. Keys must have them,
+ * too; check_keys compares the two. */
+static asn_status check_rope(const asnd_call *c, asnd_infer *p,
+                             const asnd_attn_extents *q) {
+    int rope = asn_call_param_named(c, "queryRopeOptional");
+    asnd_attn_extents r = {0};
+    int64_t heads = q->n;
+    if (rope < 0 || c->first[rope] < 0) return ASN_OK;
+    if (given(c, "keyRopeOptional") < 0)
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: keyRope is NULL, queryRope is not", c->op->name);
+    ASN_TRY(asn_attn_extents_of(c, rope, p->layout, heads, &r));
+    p->q[1] = c->first[rope];
+    p->a.d[1] = r.d;
+    if (r.b != q->b || r.s != q->s || r.n != q->n)
+        return asn_error_set(ASN_ERR_VALUE, "%s: queryRope must have query's rows",
+                             c->op->name);
+    return ASN_OK;
+}
+
 /* arg 1: IncreFlashAttention, whose lengths are those of keys. */
 asn_status asn_planner_infer_attention(asnd_call *c) {
     const char *lengths_q = c->op->arg == 1 ? "" : "actualSeqLengthsOptional";
     const char *lengths_k =
         c->op->arg == 1 ? "actualSeqLengthsOptional" : "actualSeqLengthsKvOptional";
-    int rope = asn_call_param_named(c, "queryRopeOptional");
     asnd_infer about = {.q = {c->first[0], -1},
                         .k = {-1, -1},
                         .pse = -1,
@@ -279,18 +310,19 @@ asn_status asn_planner_infer_attention(asnd_call *c) {
                         .table = -1,
                         .sink = -1,
                         .lse = -1};
-    asnd_attn_extents q = {0}, k = {0}, r = {0};
+    asnd_attn_extents q = {0}, k = {0};
     ASN_TRY(check_unused(c));
     ASN_TRY(layouts(c, &about));
     int64_t heads = number(c, "numHeads", 0), kv = number(c, "numKeyValueHeads", 0);
     if (kv == 0) kv = heads;
-    if (heads <= 0 || kv < 0 || heads % kv != 0 || number(c, "pseType", 0) != 0)
+    if (heads <= 0 || kv <= 0 || heads % kv != 0 || number(c, "pseType", 0) != 0)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: numHeads is %lld, numKeyValueHeads %lld, pseType %lld; "
                              "the second must divide the first, and pseType be 0",
                              c->op->name, (long long)heads, (long long)kv,
                              (long long)number(c, "pseType", 0));
     ASN_TRY(asn_attn_extents_of(c, 0, about.layout, heads, &q));
+    /* Sequences of TND are counted by their ends. */
     about.batches = about.layout == ASN_ATTN_TND ? how_many(c, lengths_q) : q.b;
     asnd_infer *p = asn_call_plan(
         c, asn_infer_body, sizeof *p + (size_t)about.batches * sizeof p->sequences[0], 0);
@@ -311,17 +343,7 @@ asn_status asn_planner_infer_attention(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: query has %lld heads, numHeads is %lld",
                              c->op->name, (long long)q.n, (long long)heads);
     ASN_TRY(check_table(c, p));
-    if (rope >= 0 && c->first[rope] >= 0) {
-        if (given(c, "keyRopeOptional") < 0)
-            return asn_error_set(ASN_ERR_NULL_POINTER,
-                                 "%s: keyRope is NULL, queryRope is not", c->op->name);
-        ASN_TRY(asn_attn_extents_of(c, rope, p->layout, heads, &r));
-        p->q[1] = c->first[rope];
-        p->a.d[1] = r.d;
-        if (r.b != q.b || r.s != q.s || r.n != q.n)
-            return asn_error_set(ASN_ERR_VALUE, "%s: queryRope must have query's rows",
-                                 c->op->name);
-    }
+    ASN_TRY(check_rope(c, p, &q));
     ASN_TRY(check_keys(c, p, &q, &k));
     ASN_TRY(cut_sequences(c, p, &q, &k, lengths_q, lengths_k));
     ASN_TRY(check_rest(c, p, &q));

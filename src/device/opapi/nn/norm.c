@@ -110,6 +110,7 @@ static int normalised(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *
     return asn_prog_op2(p, ASN_OP_MULTIPLY, x, value(p, n, q->rstd));
 }
 
+/* The weight, or one more than it (Gemma). */
 static int weight_of(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
     int w = value(p, n, q->weight);
     return q->one_more ? asn_prog_op2(p, ASN_OP_ADD, w, asn_prog_const(p, n->t, 1)) : w;

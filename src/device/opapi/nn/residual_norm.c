@@ -57,6 +57,7 @@ static void rows_view(asnd_view *v, const asnd_nd *a, const asnd_norm *n) {
     }
 }
 
+/* What both bodies need of the plan. */
 static void begin(sum_views *s, aclOpExecutor *e, const sum_plan *p) {
     asn_norm_begin(&s->n, asn_exec_nd(e, p->x), p->mask);
     s->n.alpha = p->alpha;
@@ -99,6 +100,7 @@ static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_norm_apply(&s.n, &s.q, asn_exec_nd(e, p->y));
 }
 
+/* The statistics are the forward call's. Without a mean (RMS) q.mean stays NULL. */
 static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const sum_plan *p = plan;
     sum_views s;
@@ -128,6 +130,7 @@ static int named(const asnd_call *c, const char *a, const char *b) {
     return i < 0 && b != NULL ? asn_call_param_named(c, b) : i;
 }
 
+/* Parameter i's operand; -1: it is NULL, or the operator has none. */
 static int operand(const asnd_call *c, int i) {
     return i < 0 ? -1 : c->first[i];
 }

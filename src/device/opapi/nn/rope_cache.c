@@ -75,6 +75,7 @@ static void heads_view(asnd_view *v, const asnd_nd *a, int64_t head, int64_t fro
     asn_view_slice(v, 2, from, n, 1);
 }
 
+/* Query, then key: the same tables turn both, whatever their heads. */
 static asn_status cache_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const cache_plan *p = plan;
     const int64_t turned = 2 * p->columns;
@@ -114,6 +115,7 @@ static asn_status sections_of(const asnd_call *c, cache_plan *p, int64_t columns
     }
     p->num_sections = sum == 0 ? 0 : (int)n;
     if (sum == 0) return ASN_OK;
+    /* Every column of cos must have a section, and only one. */
     bool fits = n <= 8 && sum == columns && (!p->in_turn || n == 3);
     /* In turn, a section's columns must be there: 3 * section at most, in steps of 3. */
     for (int s = 1; fits && p->in_turn && s < 3; s++)

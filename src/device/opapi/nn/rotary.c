@@ -41,11 +41,13 @@ static void lanes(int mode, bool written, int k, int64_t n, lane *a, lane *b) {
     *b = (lane){(2 * k + 1) * each, 1, each};
 }
 
+/* The elements of a lane, as a view. */
 static void cut(asnd_view *v, const asnd_nd *a, lane l) {
     asn_view_set(v, a);
     asn_view_slice(v, a->ndim - 1, l.start, l.count, l.step);
 }
 
+/* Halves are computed in float32. */
 static asn_dtype loop_of(const asnd_nd *a) {
     return a->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
 }
@@ -109,6 +111,7 @@ static void table_view(asnd_view *v, const asnd_nd *a, const asnd_nd *x) {
     asn_view_broadcast(v, x->ndim, x->shape);
 }
 
+/* One tensor, or query and key with the same cos and sin. */
 static asn_status rotary_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const rotary_plan *p = plan;
     for (int k = 0; k < 2 && p->x[k] >= 0; k++) {
@@ -272,6 +275,7 @@ static asn_status check_layout(const asnd_call *c) {
     return ASN_OK;
 }
 
+/* A plan with every operand absent; NULL with the error set. */
 static rotary_plan *plan_rotary(asnd_call *c, asnd_body_fn body, const asnd_nd *x) {
     rotary_plan *p = asn_call_plan(c, body, sizeof *p, 300 + 2 * (double)asn_nd_size(x));
     if (p == NULL) return NULL;
