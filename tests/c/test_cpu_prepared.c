@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/cpu.h"
 #include "device/cpu/jit/jit.h"
 #include "device/cpu/fused/prepared_table.h"
 

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The error of a parameter that is NULL and may not be. */
 static asn_status absent(const asnd_call *c, int i) {
@@ -198,6 +199,12 @@ aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
 
 asn_status asn_call_no_memory(void) {
     return asn_error_set(ASN_ERR_MEMORY, "no memory for another operator call");
+}
+
+int asn_call_param_named(const asnd_call *c, const char *name) {
+    for (int i = 0; i < c->op->num_params; i++)
+        if (strcmp(c->op->params[i].name, name) == 0) return i;
+    return -1;
 }
 
 /* An operator with several outputs has its planner say which; this is the one whose shape
