@@ -7,6 +7,7 @@
 #define ASN_DEVICE_OPAPI_CORE_PLAN_H
 
 #include "device/cpu/linalg/linalg.h"
+#include "device/cpu/nn/resample.h"
 #include "device/opapi/core/elementwise.h"
 #include "device/opapi/core/view.h"
 
@@ -205,6 +206,9 @@ ASN_PLANNER(max_unpool_backward);
 /* padding.c: arg is the kind, and the spatial dimensions times 8 */
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
+
+/* upsample.c: arg is the mode times 4 and the spatial dimensions */
+ASN_PLANNER(upsample);
 
 /* vision.c */
 ASN_PLANNER(im2col);

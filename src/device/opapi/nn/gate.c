@@ -93,13 +93,6 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
 
 /* ---- planning */
 
-/* The parameter's index; -1: the operator has none of this name. */
-static int param_named(const asnd_call *c, const char *name) {
-    for (int i = 0; i < c->op->num_params; i++)
-        if (strcmp(c->op->params[i].name, name) == 0) return i;
-    return -1;
-}
-
 /* self has an even extent along the dimension (*axis); half: its shape with half of
  * it. */
 static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
@@ -123,9 +116,11 @@ static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
  * self, gelu, dim, approximate, gradInput). arg 1: a gradient. */
 asn_status asn_planner_gate(asnd_call *c) {
     bool backward = c->op->arg == 1;
-    int self = param_named(c, "self"), dim = param_named(c, "dim"), out = asn_call_out(c);
-    int left = param_named(c, "activateLeft"), how = param_named(c, "approximate");
-    int gelu = param_named(c, "gelu"), out_gelu = param_named(c, "outGelu"), axis = 0;
+    int self = asn_call_param(c, "self"), dim = asn_call_param(c, "dim"),
+        out = asn_call_out(c);
+    int left = asn_call_param(c, "activateLeft"), how = asn_call_param(c, "approximate");
+    int gelu = asn_call_param(c, "gelu"), out_gelu = asn_call_param(c, "outGelu"),
+        axis = 0;
     const asnd_nd *a = asn_call_nd(c, self);
     int64_t half[ASN_ND_MAX_DIMS], variant = how < 0 ? 0 : asn_call_int(c, how);
     ASN_TRY(check_halves(c, self, dim, &axis, half));
