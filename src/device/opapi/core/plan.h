@@ -210,6 +210,10 @@ ASN_PLANNER(pad_image_backward);
 /* upsample.c: arg is the mode times 4 and the spatial dimensions */
 ASN_PLANNER(upsample);
 
+/* grid_sampler.c: arg is the number of spatial dimensions */
+ASN_PLANNER(grid_sampler);
+ASN_PLANNER(grid_sampler_backward);
+
 /* vision.c */
 ASN_PLANNER(im2col);
 ASN_PLANNER(channel_shuffle);
