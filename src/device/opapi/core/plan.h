@@ -151,6 +151,8 @@ ASN_PLANNER(batch_norm_backward);
 ASN_PLANNER(batch_norm_stats);
 ASN_PLANNER(batch_norm_elemt);
 ASN_PLANNER(batch_norm_gather);
+ASN_PLANNER(batch_norm_sums);
+ASN_PLANNER(batch_norm_sync);
 ASN_PLANNER(batch_norm_reduce);
 ASN_PLANNER(batch_norm_elemt_backward);
 ASN_PLANNER(group_norm);
@@ -214,8 +216,12 @@ ASN_PLANNER(upsample);
 ASN_PLANNER(grid_sampler);
 ASN_PLANNER(grid_sampler_backward);
 
+/* boxes.c */
+ASN_PLANNER(iou);
+
 /* vision.c */
 ASN_PLANNER(im2col);
+ASN_PLANNER(im2col_backward);
 ASN_PLANNER(channel_shuffle);
 ASN_PLANNER(affine_grid);
 ASN_PLANNER(chamfer_backward);
