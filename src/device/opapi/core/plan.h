@@ -114,6 +114,11 @@ ASN_PLANNER(addmm);
 ASN_PLANNER(gemm);
 ASN_PLANNER(matmul_weight);
 
+/* matmul_fused.c */
+ASN_PLANNER(transposed_matmul);
+ASN_PLANNER(fused_matmul);
+ASN_PLANNER(qkv);
+
 /* misc.c */
 ASN_PLANNER(softmax);
 ASN_PLANNER(equal);
