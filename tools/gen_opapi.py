@@ -126,7 +126,7 @@ def make(name, cell):
     if symbol not in DATA:
         raise SystemExit(f"{TABLE.name}: {name} is not in operators.json")
     exprs = cell.get("expr", [])
-    if len(DATA[symbol]["params"]) > 16:
+    if len(DATA[symbol]["params"]) > 32:
         raise SystemExit(f"{name}: more parameters than ASN_MAX_PARAMS")
     params = params_of(symbol, cell.get("optional", "").split(), cell.get("kinds"))
     for p in params:

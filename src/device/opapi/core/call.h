@@ -17,7 +17,7 @@
 #include "device/opapi/core/value.h"
 #include "device/opbase/executor.h"
 
-enum { ASN_MAX_PARAMS = 16 };
+enum { ASN_MAX_PARAMS = 32 };
 
 /* One argument of a call, packed: a handle, string or array; an integer, bool or enum; a
  * number. */

@@ -214,6 +214,12 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
+/* rnn.c, rnn_cells.c: arg 1 of rnn and rnn_backward is the LSTM, of lstm_cell the
+ * gradient */
+ASN_PLANNER(rnn);
+ASN_PLANNER(rnn_backward);
+ASN_PLANNER(lstm_cell);
+
 /* upsample.c: arg is the mode times 4 and the spatial dimensions */
 ASN_PLANNER(upsample);
 
