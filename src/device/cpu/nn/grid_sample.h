@@ -16,7 +16,7 @@ enum { ASN_GRID_ZEROS, ASN_GRID_BORDER, ASN_GRID_REFLECTION };
 typedef struct {
     int64_t batch, channels, points, size[3];
     int spatial, mode, padding;
-    bool align;
+    bool align, indices; /* indices: coordinates count elements instead, from 0 */
 } asnd_grid;
 
 /* out (batch, channels, points). */

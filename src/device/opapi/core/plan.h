@@ -230,6 +230,12 @@ ASN_PLANNER(grid_sampler_backward);
 /* boxes.c */
 ASN_PLANNER(iou);
 
+/* deform_conv.c, roi_align.c */
+ASN_PLANNER(deform_conv);
+ASN_PLANNER(deform_conv_backward);
+ASN_PLANNER(roi_align);
+ASN_PLANNER(roi_align_backward);
+
 /* vision.c */
 ASN_PLANNER(im2col);
 ASN_PLANNER(im2col_backward);
