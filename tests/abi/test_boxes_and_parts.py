@@ -15,7 +15,9 @@ def test_im2col_backward():
         g = laid(normal(*shape).astype(dtype), layout)
         want = torch.nn.functional.fold(wide(g), (8, 9), *options)
         near(run("Im2colBackward", g, [8, 9], *options, blank(want.shape, dtype, layout)), want, 4)
-        near(run("Im2colBackward", g[1], [8, 9], *options, blank(want.shape[1:], dtype)), want[1], 4)
+        near(
+            run("Im2colBackward", g[1], [8, 9], *options, blank(want.shape[1:], dtype)), want[1], 4
+        )
     good = [g, [8, 9], *options, np.empty((2, 3, 8, 9), g.dtype)]
     run("Im2colBackward", g[:0], [8, 9], *options, np.empty((0, 3, 8, 9), g.dtype))
     for at, bad in ((0, g[:1]), (0, g.astype(np.float32)), (1, [8, 8, 8]), (1, [0, 9]), (2, [20, 1]), (6, good[6][:, :2]),
@@ -33,7 +35,9 @@ def test_adaptive_max_pool2d_backward():
             g = laid(normal(*y.shape).astype(dtype), layout)
             y.backward(wide(g))
             at = at.numpy().astype(index)
-            near(run("AdaptiveMaxPool2dBackward", g, x, at, blank(x.shape, dtype, layout)), t.grad, 2)
+            near(
+                run("AdaptiveMaxPool2dBackward", g, x, at, blank(x.shape, dtype, layout)), t.grad, 2
+            )
     with pytest.raises(AclError, match="161002"):
         run("AdaptiveMaxPool2dBackward", g, x, at[:1], x.copy())
 
@@ -47,7 +51,10 @@ def test_iou():
 
     for dtype, layout in every():
         corners = [RNG.uniform(0, 4, (n, 2)) for n in (5, 7)]
-        a, b = (laid(np.hstack([c, c + RNG.uniform(1, 5, c.shape)]).astype(dtype), layout) for c in corners)
+        a, b = (
+            laid(np.hstack([c, c + RNG.uniform(1, 5, c.shape)]).astype(dtype), layout)
+            for c in corners
+        )
         wide_a, wide_b = a.astype(float), b.astype(float)
         for mode, eps in (("iou", 0.01), ("iof", 0.0)):
             eps32 = float(np.float32(eps))
@@ -88,12 +95,28 @@ def test_sync_batch_norm():
         old = normal(4).astype(dtype), normal(4, low=1, high=2).astype(dtype)
         mean, variance = (laid(v.copy(), layout) for v in old)
         joint, rstd = blank(4, dtype, layout), blank(4, dtype)
-        args = [laid(sums.astype(dtype), layout), squares.astype(dtype), counts, mean, variance, momentum, eps, joint, rstd]
+        args = [
+            laid(sums.astype(dtype), layout),
+            squares.astype(dtype),
+            counts,
+            mean,
+            variance,
+            momentum,
+            eps,
+            joint,
+            rstd,
+        ]
         run("SyncBatchNormGatherStats", *args)
         near(joint, x.mean((0, 2)))
         near(rstd, 1 / np.sqrt(x.var((0, 2)) + eps), 3)
         near(mean, old[0] + momentum * (x.mean((0, 2)) - old[0]))
         near(variance, old[1] + momentum * (x.var((0, 2), ddof=1) - old[1]), 3)
-    for at, bad in ((0, sums[0]), (1, squares[:2]), (2, counts[:2]), (3, mean[:2].copy()), (7, joint[:3])):
+    for at, bad in (
+        (0, sums[0]),
+        (1, squares[:2]),
+        (2, counts[:2]),
+        (3, mean[:2].copy()),
+        (7, joint[:3]),
+    ):
         with pytest.raises(AclError, match="161002"):
             run("SyncBatchNormGatherStats", *args[:at], bad, *args[at + 1 :])

@@ -30,24 +30,64 @@ def test_grid_sampler(spatial, mode):
         return
     for n, (padding, align, dtype) in enumerate(itertools.product(range(3), (False, True), DTYPES)):
         layout = LAYOUTS[n % 3]
-        size = ((5, 7), (1, 4), (9, 16))[n % 3] if spatial == 2 else ((3, 4, 5), (2, 1, 6), (4, 4, 3))[n % 3]
+        size = (
+            ((5, 7), (1, 4), (9, 16))[n % 3]
+            if spatial == 2
+            else ((3, 4, 5), (2, 1, 6), (4, 4, 3))[n % 3]
+        )
         points = ((6, 13), (3, 1))[n % 2] if spatial == 2 else ((2, 5, 7), (1, 3, 2))[n % 2]
         x = laid(normal(2, 3, *size).astype(dtype), layout)
         grid = laid(off_edges((2, *points, spatial), size, align).astype(dtype), layout)
         g = laid(normal(2, 3, *points).astype(dtype), layout)
         tx, tg = wide(x, True), wide(grid, True)
         want = torch.nn.functional.grid_sample(tx, tg, MODES[mode], PADS[padding], align)
-        near(run(f"GridSampler{spatial}D", x, grid, mode, padding, align, blank(want.shape, dtype, layout)), want, 4)
+        near(
+            run(
+                f"GridSampler{spatial}D",
+                x,
+                grid,
+                mode,
+                padding,
+                align,
+                blank(want.shape, dtype, layout),
+            ),
+            want,
+            4,
+        )
         want.backward(wide(g))
         dx, dg = blank(x.shape, dtype, layout), blank(grid.shape, dtype, layout)
-        run(f"GridSampler{spatial}DBackward", g, x, grid, mode, padding, align, [True, True], dx, dg)
+        run(
+            f"GridSampler{spatial}DBackward", g, x, grid, mode, padding, align, [True, True], dx, dg
+        )
         near(dx, tx.grad, 8)
         near(dg, tg.grad, 8 * max(size))
         alone = blank(x.shape, dtype)
-        run(f"GridSampler{spatial}DBackward", g, x, grid, mode, padding, align, [True, False], alone, None)
+        run(
+            f"GridSampler{spatial}DBackward",
+            g,
+            x,
+            grid,
+            mode,
+            padding,
+            align,
+            [True, False],
+            alone,
+            None,
+        )
         np.testing.assert_array_equal(alone, dx)
         alone = blank(grid.shape, dtype)
-        run(f"GridSampler{spatial}DBackward", g, x, grid, mode, padding, align, [False, True], None, alone)
+        run(
+            f"GridSampler{spatial}DBackward",
+            g,
+            x,
+            grid,
+            mode,
+            padding,
+            align,
+            [False, True],
+            None,
+            alone,
+        )
         np.testing.assert_array_equal(alone, dg)
 
 
@@ -59,7 +99,18 @@ def test_large():
     near(run("GridSampler2D", x, grid, 0, 0, False, blank(want.shape, np.float32)), want, 8)
     want.sum().backward()
     dx, dg = blank(x.shape, np.float32), blank(grid.shape, np.float32)
-    run("GridSampler2DBackward", np.ones(want.shape, np.float32), x, grid, 0, 0, False, [True, True], dx, dg)
+    run(
+        "GridSampler2DBackward",
+        np.ones(want.shape, np.float32),
+        x,
+        grid,
+        0,
+        0,
+        False,
+        [True, True],
+        dx,
+        dg,
+    )
     near(dx, tx.grad, 20)
     near(dg, tg.grad, 3000)
 
@@ -87,7 +138,18 @@ def test_errors():
             run("GridSampler2D", *good[:at], bad, *good[at + 1 :])
     back = [good[5], x, grid, 0, 0, False, [True, True], x.copy(), grid.copy()]
     run("GridSampler2DBackward", *back)
-    run("GridSampler2DBackward", good[5][:0], x[:0], grid[:0], 0, 0, False, [True, True], x[:0].copy(), grid[:0].copy())
+    run(
+        "GridSampler2DBackward",
+        good[5][:0],
+        x[:0],
+        grid[:0],
+        0,
+        0,
+        False,
+        [True, True],
+        x[:0].copy(),
+        grid[:0].copy(),
+    )
     for at, bad in ((0, x), (6, [True]), (7, None), (7, x[:1]), (8, grid[:1])):
         with pytest.raises(AclError, match="161002"):
             run("GridSampler2DBackward", *back[:at], bad, *back[at + 1 :])

@@ -15,12 +15,24 @@ def made(*shape, dtype, layout="packed"):
 
 def test_plain_weights():
     for dtype, layout in every():
-        a, b, c = made(3, 4, dtype=dtype, layout=layout), made(4, 5, dtype=dtype, layout=layout), made(5, dtype=dtype)
+        a, b, c = (
+            made(3, 4, dtype=dtype, layout=layout),
+            made(4, 5, dtype=dtype, layout=layout),
+            made(5, dtype=dtype),
+        )
         want = wide(a) @ wide(b)
         near(run("MatmulWeightNz", a, b, blank((3, 5), dtype, layout), 0), want, 4)
-        near(run("AddmmWeightNz", c, a, b, 2.0, 0.5, blank((3, 5), dtype, layout), 0), 2 * wide(c) + want / 2, 4)
+        near(
+            run("AddmmWeightNz", c, a, b, 2.0, 0.5, blank((3, 5), dtype, layout), 0),
+            2 * wide(c) + want / 2,
+            4,
+        )
         x, y = made(2, 3, 4, dtype=dtype, layout=layout), made(2, 4, 5, dtype=dtype, layout=layout)
-        near(run("BatchMatMulWeightNz", x, y, blank((2, 3, 5), dtype, layout), 0), wide(x) @ wide(y), 4)
+        near(
+            run("BatchMatMulWeightNz", x, y, blank((2, 3, 5), dtype, layout), 0),
+            wide(x) @ wide(y),
+            4,
+        )
 
 
 @pytest.mark.parametrize("name", ("TransposeBatchMatMul", "TransposeBatchMatMulWeightNz"))
@@ -30,7 +42,10 @@ def test_transposed(name):
         want = wide(x) @ wide(y)
         near(run(name, x, y, None, None, None, None, [1, 0, 2], 0, 1, blank((3, 4, 6), dtype, layout)),
              want.permute(1, 0, 2), 4)  # fmt: skip
-        turned = np.ascontiguousarray(x.transpose(1, 0, 2)), np.ascontiguousarray(y.transpose(0, 2, 1))
+        turned = (
+            np.ascontiguousarray(x.transpose(1, 0, 2)),
+            np.ascontiguousarray(y.transpose(0, 2, 1)),
+        )
         out = blank((4, 3, 6), dtype)
         near(run(name, *turned, None, None, [1, 0, 2], [0, 2, 1], [0, 1, 2], 0, 1, out), want, 4)
         split = want.permute(1, 0, 2).reshape(3, 2, 12).permute(1, 0, 2)
@@ -55,17 +70,32 @@ def test_fused():
     }
     for dtype, layout in every():
         for batch in ((), (2,), (3, 1)):
-            x, y = made(*batch, 3, 4, dtype=dtype, layout=layout), made(4, 5, dtype=dtype, layout=layout)
+            x, y = (
+                made(*batch, 3, 4, dtype=dtype, layout=layout),
+                made(4, 5, dtype=dtype, layout=layout),
+            )
             for bias in (None, made(5, dtype=dtype)):
                 for name, f in operations.items():
-                    x3 = made(*batch, 3, 5, dtype=dtype, layout=layout) if name in ("add", "mul") else None
+                    x3 = (
+                        made(*batch, 3, 5, dtype=dtype, layout=layout)
+                        if name in ("add", "mul")
+                        else None
+                    )
                     total = wide(x) @ wide(y) + (0 if bias is None else wide(bias))
                     out = blank((*batch, 3, 5), dtype, layout)
                     near(run("FusedMatmul", x, y, bias, x3, name, 0, out), f(total, wide(x3)), 4)
     x, y = made(3, 4, dtype=dtype), made(4, 5, dtype=dtype)
     good = [x, y, None, None, "relu", 0, np.empty((3, 5), dtype)]
     run("FusedMatmul", x[:0], *good[1:6], np.empty((0, 5), dtype))
-    for at, bad in ((0, x[0]), (1, y[:3]), (2, y[0, :4]), (3, good[6]), (4, "tanh"), (4, "add"), (6, good[6][:2])):
+    for at, bad in (
+        (0, x[0]),
+        (1, y[:3]),
+        (2, y[0, :4]),
+        (3, good[6]),
+        (4, "tanh"),
+        (4, "add"),
+        (6, good[6][:2]),
+    ):
         with pytest.raises(AclError, match="161002"):
             run("FusedMatmul", *good[:at], bad, *good[at + 1 :])
 
@@ -80,6 +110,13 @@ def test_qkv():
             near(out, w)
     good = [qkv, bias, 3, *outs]
     run("TransformBiasRescaleQkv", qkv[:0], bias, 3, *(o[:0] for o in outs))
-    for at, bad in ((0, qkv[0]), (1, bias[:12]), (2, 5), (2, 0), (3, outs[0][:1]), (4, outs[1].astype(np.float32))):
+    for at, bad in (
+        (0, qkv[0]),
+        (1, bias[:12]),
+        (2, 5),
+        (2, 0),
+        (3, outs[0][:1]),
+        (4, outs[1].astype(np.float32)),
+    ):
         with pytest.raises(AclError, match="161002"):
             run("TransformBiasRescaleQkv", *good[:at], bad, *good[at + 1 :])

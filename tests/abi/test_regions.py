@@ -36,7 +36,11 @@ def deform_conv(x, weight, offset, bias, kernel, stride, pad, dilation, groups, 
     for b, g in itertools.product(range(n), range(dgroups)):
         across, down = (parts[b, k, g].permute(2, 0, 3, 1) for k in (0, 1))  # (oh, kh, ow, kw)
         each = channels // dgroups
-        v = sampled(x[b, g * each : (g + 1) * each], rows[:, :, None, None] + down, columns[None, None] + across)
+        v = sampled(
+            x[b, g * each : (g + 1) * each],
+            rows[:, :, None, None] + down,
+            columns[None, None] + across,
+        )
         images.append(v * parts[b, 2, g].permute(2, 0, 3, 1) if masked else v)
     samples = torch.stack(images).reshape(n, channels, oh * kh, ow * kw)
     return torch.nn.functional.conv2d(samples, weight, bias, (kh, kw), groups=groups), samples
@@ -47,7 +51,9 @@ def deform_case(dtype, layout, groups, dgroups, masked, kernel, parts=3):
     x = normal(2, 4, 7, 8)
     out = [(7 + 3 - kernel[0]) // 2 + 1, 8 + 1 - 2 * (kernel[1] - 1) - 1 + 1]
     offset = normal(2, parts * dgroups * kernel[0] * kernel[1], *out)
-    offset = np.round(offset * 2) / 2 + 0.25  # away from whole positions, where the derivative jumps
+    offset = (
+        np.round(offset * 2) / 2 + 0.25
+    )  # away from whole positions, where the derivative jumps
     weight, bias = normal(6, 4 // groups, *kernel), normal(6)
     arrays = [laid(a.astype(dtype), layout) for a in (x, weight, offset, bias)]
     return arrays, [list(kernel), stride, pad, dilation, groups, dgroups, masked]
@@ -58,7 +64,9 @@ def test_deformable_conv2d():
     for n, (groups, dgroups, masked, kernel) in enumerate(options):
         dtype, layout = DTYPES[n % 4], LAYOUTS[n % 3]
         parts = 2 if not masked and n % 4 == 2 else 3
-        (x, weight, offset, bias), numbers = deform_case(dtype, layout, groups, dgroups, masked, kernel, parts)
+        (x, weight, offset, bias), numbers = deform_case(
+            dtype, layout, groups, dgroups, masked, kernel, parts
+        )
         leaves = [wide(a, True) for a in (x, weight, offset, bias)]
         want, samples = deform_conv(*leaves, *numbers)
         out, deformed = blank(want.shape, dtype, layout), blank(samples.shape, dtype, layout)
@@ -109,11 +117,16 @@ def roi_weights(start, length, pooled, samples, size):
 def roi_matrices(rois, scale, pooled, samples, mode, size):
     for roi in rois.astype(float):
         half = 0.5 if mode == 3 else 0
-        ends = [(v * scale - half) for v in roi[1:3]] + [(v + (mode == 1)) * scale - half for v in roi[3:5]]
+        ends = [(v * scale - half) for v in roi[1:3]] + [
+            (v + (mode == 1)) * scale - half for v in roi[3:5]
+        ]
         spans = [ends[2 + d] - ends[d] for d in (0, 1)]
         if mode == 0:
             spans = [max(s, 1) for s in spans]
-        yield int(roi[0]), [roi_weights(ends[1 - d], spans[1 - d], pooled[d], samples, size[d]) for d in (0, 1)]
+        yield (
+            int(roi[0]),
+            [roi_weights(ends[1 - d], spans[1 - d], pooled[d], samples, size[d]) for d in (0, 1)],
+        )
 
 
 def test_roi_align():
@@ -121,17 +134,42 @@ def test_roi_align():
         dtype, layout, scale, pooled = DTYPES[n % 4], LAYOUTS[n % 3], 0.5, (3, 4)
         x = laid(normal(2, 3, 9, 11).astype(dtype), layout)
         corner = RNG.integers(-8, 16, (6, 2)) / 2
-        boxes = np.hstack([RNG.integers(0, 2, (6, 1)), corner, corner + RNG.integers(1, 40, (6, 2)) / 2])
+        boxes = np.hstack(
+            [RNG.integers(0, 2, (6, 1)), corner, corner + RNG.integers(1, 40, (6, 2)) / 2]
+        )
         boxes[0] = [1, 4, 4, 3, 2]  # ends before it starts
         rois = laid(boxes.astype(dtype), layout)
         want, back = np.empty((6, 3, *pooled)), np.zeros(x.shape)
         g = laid(normal(6, 3, *pooled).astype(dtype), layout)
-        for k, (image, (down, across)) in enumerate(roi_matrices(rois, scale, pooled, samples, mode, x.shape[2:])):
+        for k, (image, (down, across)) in enumerate(
+            roi_matrices(rois, scale, pooled, samples, mode, x.shape[2:])
+        ):
             want[k] = down @ x[image].astype(float) @ across.T
             back[image] += down.T @ g[k].astype(float) @ across
-        near(run("ROIAlign", x, rois, scale, *pooled, samples, mode, blank(want.shape, dtype, layout)), want, 2)
+        near(
+            run(
+                "ROIAlign", x, rois, scale, *pooled, samples, mode, blank(want.shape, dtype, layout)
+            ),
+            want,
+            2,
+        )
         out = blank(x.shape, dtype, layout)
-        near(run("ROIAlignBackward", g, rois, list(x.shape), pooled[1], pooled[0], scale, samples, mode, out), back, 8)
+        near(
+            run(
+                "ROIAlignBackward",
+                g,
+                rois,
+                list(x.shape),
+                pooled[1],
+                pooled[0],
+                scale,
+                samples,
+                mode,
+                out,
+            ),
+            back,
+            8,
+        )
 
 
 def test_roi_align_documented():
@@ -147,7 +185,15 @@ def test_roi_errors():
     good = [x, rois, 1.0, 2, 2, 2, 0, np.empty((1, 3, 2, 2))]
     run("ROIAlign", *good)
     run("ROIAlign", x, rois[:0], *good[2:7], np.empty((0, 3, 2, 2)))
-    for at, bad in ((0, x[0]), (1, rois[:, :4]), (3, 0), (4, 3), (6, 2), (7, good[7][:, :1]), (1, rois.astype(np.float32))):
+    for at, bad in (
+        (0, x[0]),
+        (1, rois[:, :4]),
+        (3, 0),
+        (4, 3),
+        (6, 2),
+        (7, good[7][:, :1]),
+        (1, rois.astype(np.float32)),
+    ):
         with pytest.raises(AclError, match="161002"):
             run("ROIAlign", *good[:at], bad, *good[at + 1 :])
     for bad in ([2, 0, 0, 1, 1], [-1, 0, 0, 1, 1], [0, np.nan, 0, 1, 1]):

@@ -15,17 +15,37 @@ SAVED = {"LSTM": "ijfohct", "GRU": "rznmh"}
 class Case:
     """A network of PyTorch's in float64 and the arrays of one call."""
 
-    def __init__(self, kind, dtype, layout="packed", layers=1, both=False, biases=True, first=False, sizes=None):
-        self.kind, self.dtype, self.layout, self.layers, self.both = kind, dtype, layout, layers, both
+    def __init__(
+        self,
+        kind,
+        dtype,
+        layout="packed",
+        layers=1,
+        both=False,
+        biases=True,
+        first=False,
+        sizes=None,
+    ):
+        self.kind, self.dtype, self.layout, self.layers, self.both = (
+            kind,
+            dtype,
+            layout,
+            layers,
+            both,
+        )
         self.biases, self.first, self.sizes, self.directions = biases, first, sizes, 1 + both
         self.net = getattr(torch.nn, kind)(INPUT, HIDDEN, layers, biases, first, 0.0, both).double()
         with torch.no_grad():
             for p in self.net.parameters():
                 p.copy_(wide(normal(*p.shape, low=-0.5, high=0.5).astype(dtype)))
-        self.params = [laid(p.detach().numpy().astype(dtype), layout) for p in self.net.parameters()]
+        self.params = [
+            laid(p.detach().numpy().astype(dtype), layout) for p in self.net.parameters()
+        ]
         self.states = [laid(normal(layers * self.directions, BATCH, HIDDEN).astype(dtype), layout)
                        for _ in range(2 if kind == "LSTM" else 1)]  # fmt: skip
-        self.x = laid(normal(*((BATCH, TIME) if first else (TIME, BATCH)), INPUT).astype(dtype), layout)
+        self.x = laid(
+            normal(*((BATCH, TIME) if first else (TIME, BATCH)), INPUT).astype(dtype), layout
+        )
         self.hx = self.states if kind == "LSTM" else self.states[0]
 
     def options(self):
@@ -56,11 +76,16 @@ class Case:
         y = blank((*shape, d * HIDDEN), dtype, layout)
         last = [blank(s.shape, dtype, layout) for s in self.states]
         count = self.layers * d
-        saved = [[blank((TIME, BATCH, HIDDEN), dtype, layout) for _ in range(count)] for _ in SAVED[self.kind]]
+        saved = [
+            [blank((TIME, BATCH, HIDDEN), dtype, layout) for _ in range(count)]
+            for _ in SAVED[self.kind]
+        ]
         if not train:
             saved = [[] for _ in saved]
             if self.kind == "LSTM":
-                saved[4:6] = [[blank((BATCH, HIDDEN), dtype) for _ in range(count)] for _ in range(2)]
+                saved[4:6] = [
+                    [blank((BATCH, HIDDEN), dtype) for _ in range(count)] for _ in range(2)
+                ]
         run(self.kind, x, self.params, self.hx, size, self.biases, self.layers, 0.0, train, self.both, self.first,
             y, *last, *saved)  # fmt: skip
         return x, size, y, last, saved
@@ -80,7 +105,9 @@ class Case:
             near(got, w, 2)
         dy = normal(*want.shape).astype(self.dtype)
         d_last = [normal(*s.shape).astype(self.dtype) for s in self.states]
-        total = (want * wide(dy)).sum() + sum((w * wide(g)).sum() for w, g in zip(want_last, d_last, strict=True))
+        total = (want * wide(dy)).sum() + sum(
+            (w * wide(g)).sum() for w, g in zip(want_last, d_last, strict=True)
+        )
         total.backward()
         if size is not None:
             dy = self.rows(dy, packed)
@@ -157,10 +184,15 @@ def test_errors(kind):
     refused(sizes=[3, 3, 3, 2, 0], match="batchSizes")
     refused(sizes=[2, 2, 2, 2, 2], match="batchSizes")
     refused(sizes=[3, 2, 3, 2, 1], match="batchSizes")
-    out = [blank((TIME, BATCH, HIDDEN), case.dtype), *(blank(s.shape, case.dtype) for s in case.states)]
+    out = [
+        blank((TIME, BATCH, HIDDEN), case.dtype),
+        *(blank(s.shape, case.dtype) for s in case.states),
+    ]
     lists = [[] for _ in SAVED[kind]]
     with pytest.raises(AclError, match="dropout is 0.5; it must be 0"):
-        run(kind, case.x, case.params, case.hx, None, True, 1, 0.5, True, False, False, *out, *lists)
+        run(
+            kind, case.x, case.params, case.hx, None, True, 1, 0.5, True, False, False, *out, *lists
+        )
 
 
 def test_cell():
@@ -175,7 +207,11 @@ def test_cell():
             i, f, g, o = total.chunk(4, 1)
             cy = f.sigmoid() * c + i.sigmoid() * g.tanh()
             hy = o.sigmoid() * cy.tanh()
-            outs = [blank((3, 6), dtype, layout), blank((3, 6), dtype, layout), blank((3, 24), dtype, layout)]
+            outs = [
+                blank((3, 6), dtype, layout),
+                blank((3, 6), dtype, layout),
+                blank((3, 24), dtype, layout),
+            ]
             run("ThnnFusedLstmCell", *gates, cx, *given, *outs)
             near(outs[0], hy, 2)
             near(outs[1], cy, 2)
@@ -185,7 +221,11 @@ def test_cell():
                 leaf.grad = c.grad = None
                 loss = (hy * wide(dh)).sum() * with_h + (cy * wide(dc)).sum() * with_c
                 loss.backward(retain_graph=True)
-                grads = [blank((3, 24), dtype, layout), blank((3, 6), dtype, layout), blank(24, dtype, layout)]
+                grads = [
+                    blank((3, 24), dtype, layout),
+                    blank((3, 6), dtype, layout),
+                    blank(24, dtype, layout),
+                ]
                 run("ThnnFusedLstmCellBackward", dh if with_h else None, dc if with_c else None, cx, outs[1], outs[2],
                     True, *grads)  # fmt: skip
                 near(grads[0], leaf.grad, 8)
@@ -193,6 +233,12 @@ def test_cell():
                 near(grads[2], leaf.grad.sum(0), 16)
     good = [*gates, cx, None, None, *outs]
     run("ThnnFusedLstmCell", *(g[:0] for g in gates), cx[:0], None, None, *(o[:0] for o in outs))
-    for at, bad in ((0, gates[0][:2]), (1, gates[1][:, :12]), (2, cx[0]), (3, biases[0][:6]), (5, outs[0].astype(float))):
+    for at, bad in (
+        (0, gates[0][:2]),
+        (1, gates[1][:, :12]),
+        (2, cx[0]),
+        (3, biases[0][:6]),
+        (5, outs[0].astype(float)),
+    ):
         with pytest.raises(AclError, match="161002"):
             run("ThnnFusedLstmCell", *good[:at], bad, *good[at + 1 :])

@@ -25,11 +25,17 @@ NAMES = {  # of the operators: PyTorch's, spatial dimensions, whether corners ma
 }
 BACKWARD = {"UpsampleBicubic2dAA": ["UpsampleBicubic2dAAGrad"],
             "UpsampleBilinear2d": ["UpsampleBilinear2dBackward", "UpsampleBilinear2dBackwardV2"]}  # fmt: skip
-SIZES = ([5], [12], [1], [7]), ([8, 10], [3, 4], [1, 1], [13, 2]), ([4, 6, 8], [2, 2, 3], [1, 5, 1], [3, 4, 5])
+SIZES = (
+    ([5], [12], [1], [7]),
+    ([8, 10], [3, 4], [1, 1], [13, 2]),
+    ([4, 6, 8], [2, 2, 3], [1, 5, 1], [3, 4, 5]),
+)
 
 
 def scales_of(name):
-    return sum(p.startswith(("double ", "float ", "const double ")) for p in DATA["aclnn" + name]["params"])
+    return sum(
+        p.startswith(("double ", "float ", "const double ")) for p in DATA["aclnn" + name]["params"]
+    )
 
 
 def backward_of(name):
@@ -73,9 +79,15 @@ def test_upsample(name):
                     if not scales:
                         want = oracle(name, wide, size, align, given)
                     wide.grad = None
-                    want.backward(torch.tensor(g.astype(np.float64)).to(want.dtype), retain_graph=True)
+                    want.backward(
+                        torch.tensor(g.astype(np.float64)).to(want.dtype), retain_graph=True
+                    )
                     args = (g, size, list(x.shape), *flags, *given)
-                    near(run(back, *args, blank(x.shape, dtype, layout)), gradient(name, wide, g, size, align, given), 8)
+                    near(
+                        run(back, *args, blank(x.shape, dtype, layout)),
+                        gradient(name, wide, g, size, align, given),
+                        8,
+                    )
 
 
 def gradient(name, x, g, size, align, scales):
@@ -105,17 +117,30 @@ def test_large():
 def test_bytes():
     x = RNG.integers(0, 256, (2, 3, 5, 7)).astype(np.uint8)
     want = torch.nn.functional.interpolate(torch.tensor(x), size=(9, 4)).numpy()
-    np.testing.assert_array_equal(run("UpsampleNearest2d", x, [9, 4], np.empty((2, 3, 9, 4), np.uint8)), want)
+    np.testing.assert_array_equal(
+        run("UpsampleNearest2d", x, [9, 4], np.empty((2, 3, 9, 4), np.uint8)), want
+    )
 
 
 def test_edges():
     x = normal(2, 3, 5, 7)
     run("UpsampleNearest2d", x[:0], [9, 4], np.empty((0, 3, 9, 4)))
-    run("UpsampleBilinear2dBackward", x[:0], [5, 7], [0, 3, 2, 2], False, 0.0, 0.0, np.empty((0, 3, 2, 2)))
+    run(
+        "UpsampleBilinear2dBackward",
+        x[:0],
+        [5, 7],
+        [0, 3, 2, 2],
+        False,
+        0.0,
+        0.0,
+        np.empty((0, 3, 2, 2)),
+    )
     x[0, 0, 1, 1] = np.inf
     out = run("UpsampleBilinear2d", x, [5, 7], False, 0.0, 0.0, np.empty_like(x))
     np.testing.assert_array_equal(out, x)  # nothing to resample
-    out = run("UpsampleBicubic2dAA", x, [5, 7], False, 1e300, 1e-300, np.empty_like(x))  # scales without sense
+    out = run(
+        "UpsampleBicubic2dAA", x, [5, 7], False, 1e300, 1e-300, np.empty_like(x)
+    )  # scales without sense
     assert out.shape == x.shape
     good = [x, [9, 4], False, 0.0, 0.0, np.empty((2, 3, 9, 4))]
     run("UpsampleBilinear2d", *good)
