@@ -70,6 +70,7 @@ static void rows_of(const roi_job *j, int d, double from, double to) {
     double length = (to + (g->mode == 1 ? 1 : 0)) * g->scale - half - start;
     if (g->mode == 0 && length < 1) length = 1;
     double bin = length / (double)g->pooled[d];
+    /* Samples that nobody could wait for are cut. */
     double wanted = g->samples > 0 ? (double)g->samples : ceil(bin);
     int64_t count = wanted < 1 ? 0 : wanted < 1e6 ? (int64_t)wanted : 1000000;
     memset(j->w[d], 0, (size_t)(g->pooled[d] * g->size[d]) * sizeof *j->w[d]);
@@ -83,6 +84,7 @@ static void rows_of(const roi_job *j, int d, double from, double to) {
     }
 }
 
+/* One channel of the region, in the direction of the job. */
 static void channel_chunk(void *ctx, int64_t c) {
     const roi_job *j = ctx;
     const void *from = j->from + c * j->from_step;
@@ -126,6 +128,7 @@ static asn_status run(const asnd_rois *g, asn_dtype t, const void *rois, char *i
         j.high[d] = j.low[d] + g->pooled[d];
         at = (char *)(j.high[d] + g->pooled[d]);
     }
+    /* In order, so that sums do not depend on the threads. */
     for (int64_t i = 0; i < g->count; i++) {
         rows_of(&j, 0, number(t, rois, i, 2), number(t, rois, i, 4));
         rows_of(&j, 1, number(t, rois, i, 1), number(t, rois, i, 3));

@@ -22,7 +22,7 @@
 typedef struct {
     asnd_plan_head head;
     int a, b, out, perm[3][3]; /* of x1, x2, y */
-    int64_t split;
+    int64_t split;             /* batchSplitFactor */
     asn_dtype loop;
 } transposed_plan;
 
@@ -42,6 +42,7 @@ static void stand_out(const transposed_plan *p, const asnd_nd *out, int64_t batc
     asn_view_permute(v, axes);
 }
 
+/* Straight into the output where its dtype is the product's and no input lies in it. */
 static asn_status transposed_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const transposed_plan *p = plan;
     const asnd_nd *in[2] = {asn_exec_nd(e, p->a), asn_exec_nd(e, p->b)};
@@ -142,6 +143,7 @@ typedef struct {
     asn_dtype loop;
 } fused_plan;
 
+/* The sum, then one program: bias, operation, rounding. */
 static asn_status fused_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const fused_plan *q = plan;
     const asnd_nd *out = asn_exec_nd(e, q->at[4]);
@@ -250,6 +252,7 @@ typedef struct {
     int64_t heads;
 } qkv_plan;
 
+/* Views cut the heads; each of the three is one pass. */
 static asn_status qkv_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const qkv_plan *q = plan;

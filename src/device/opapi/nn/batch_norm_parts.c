@@ -236,7 +236,8 @@ static asn_status sync_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     const asnd_nd *all = asn_exec_nd(e, p->operand[0]);
     int64_t devices = all->shape[0], size = all->shape[1];
-    double *sums, *squares, *counts, *mean, *variance, *joint, *rstd, n = 0;
+    double *sums = NULL, *squares = NULL, *counts = NULL, *mean = NULL;
+    double *variance = NULL, *joint, *rstd, n = 0;
     double **values[] = {&sums, &squares, &counts, &mean, &variance};
     for (int k = 0; k < 5; k++)
         ASN_TRY(plain(e, p->operand[k], tmp, values[k]));

@@ -35,11 +35,13 @@ static int shared(asnd_prog *p, const int *a, const int *b, int d, asn_dtype t) 
                         asn_prog_const(p, t, 0));
 }
 
+/* A box that ends before it starts has the area that the formula gives. */
 static int area(asnd_prog *p, const int *a) {
     return asn_prog_op2(p, ASN_OP_MULTIPLY, asn_prog_op2(p, ASN_OP_SUBTRACT, a[2], a[0]),
                         asn_prog_op2(p, ASN_OP_SUBTRACT, a[3], a[1]));
 }
 
+/* Eight corners as inputs, the quotient as output. */
 static asn_status iou_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const iou_plan *q = plan;

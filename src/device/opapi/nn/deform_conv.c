@@ -115,12 +115,14 @@ static asn_status times_mask(aclOpExecutor *e, const deform_plan *p, const void 
     return asn_prog_run(&q);
 }
 
+/* Memory for the samples of all channels. */
 static asn_status samples_alloc(const deform_plan *p, asnd_tmp *tmp, void **data) {
     int64_t all = p->grid.batch * p->grid.channels * p->grid.points;
     *data = asn_tmp_alloc(tmp, (size_t)(all * asn_itemsize(p->t)));
     return *data == NULL ? ASN_ERR_MEMORY : ASN_OK;
 }
 
+/* The samples are an image that a convolution without overlap goes over. */
 static asn_status deform_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const deform_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out[0]);
@@ -197,6 +199,8 @@ static asn_status bias_gradient(aclOpExecutor *e, const deform_plan *p, void *gr
     return asn_move(to, &sum.nd);
 }
 
+/* The weight's gradient takes the samples of the forward pass; those of positions and
+ * image go through the masked gradient of the samples. */
 static asn_status deform_back_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const deform_plan *p = plan;
     const asnd_nd *outs[2] = {asn_exec_nd(e, p->out[0]), asn_exec_nd(e, p->out[1])};
@@ -279,6 +283,7 @@ static asn_status geometry(const asnd_call *c, int x, int weight, int offset, in
     g->cy = w->shape[0] / groups[0];
     p->groups = groups[1];
     p->masked = asn_call_int(c, first + 6) != 0;
+    /* Without masks offset may have the third part all the same. */
     int64_t each = p->groups * g->k[1] * g->k[2];
     p->parts = !p->masked && off->shape[1] == 2 * each ? 2 : 3;
     ASN_TRY(asn_call_same_shape(c, weight, 4,
@@ -307,6 +312,7 @@ static asn_status one_dtype(const asnd_call *c) {
     return ASN_OK;
 }
 
+/* The plan of what was checked; a sample takes 4 ns a channel, finding it 50. */
 static asn_status adopt(asnd_call *c, asnd_body_fn body, const deform_plan *q) {
     double samples = (double)(q->grid.batch * q->grid.points);
     double work = samples * (double)q->grid.channels * (4 + (double)q->conv.cy / 5);

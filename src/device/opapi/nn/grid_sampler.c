@@ -14,6 +14,7 @@ typedef struct {
     int input, grid, grad, out, grad_input, grad_grid;
 } sampler_plan;
 
+/* Input and grid in row-major form, one kernel. */
 static asn_status sample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const sampler_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -25,6 +26,7 @@ static asn_status sample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_image_finish(out, &y);
 }
 
+/* Gradients that are not wanted have no memory, and the kernel leaves them out. */
 static asn_status gradient_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const sampler_plan *p = plan;
     const int outs[2] = {p->grad_input, p->grad_grid};
@@ -137,6 +139,7 @@ asn_status asn_planner_grid_sampler_backward(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: outputMask has %llu values; it must have 2",
                              c->op->name, (unsigned long long)mask->size);
+    /* An output that the mask does not want may be NULL, and is not looked at. */
     int outs[2] = {-1, -1};
     for (int k = 0; k < 2; k++) {
         const asnd_nd *like = asn_call_nd(c, 1 + k);

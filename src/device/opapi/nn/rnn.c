@@ -22,6 +22,7 @@ void asn_rnn_rows(asnd_view *v, asn_dtype t, void *data, int64_t n, int64_t widt
     v->strides[0] = stride * asn_itemsize(t);
 }
 
+/* Sizes are data: whether they fit is seen here. */
 asn_status asn_rnn_sizes(aclOpExecutor *e, const asnd_rnn *p, asnd_tmp *tmp,
                          int64_t **sizes) {
     int64_t sum = 0;
@@ -69,6 +70,8 @@ static void step_rows(const asnd_nd *a, int64_t from, int64_t count, asnd_view *
     asn_view_slice(v, 0, from, count, 1);
 }
 
+/* A sequence that fills the whole batch in every step is used where it lies, if it is
+ * row-major; rows behind a sequence's end are not read. */
 asn_status asn_rnn_load(aclOpExecutor *e, const asnd_rnn *p, int operand, int64_t width,
                         const int64_t *sizes, asnd_tmp *tmp, char **data) {
     const asnd_nd *a = asn_exec_nd(e, operand);
@@ -94,6 +97,7 @@ asn_status asn_rnn_load(aclOpExecutor *e, const asnd_rnn *p, int operand, int64_
     return ASN_OK;
 }
 
+/* Padded rows are written, too: zeros. */
 asn_status asn_rnn_store(aclOpExecutor *e, const asnd_rnn *p, int operand, int64_t width,
                          const int64_t *sizes, char *data) {
     const asnd_nd *a = asn_exec_nd(e, operand);
@@ -113,6 +117,7 @@ asn_status asn_rnn_store(aclOpExecutor *e, const asnd_rnn *p, int operand, int64
     return ASN_OK;
 }
 
+/* Always a copy, since the steps write to it. */
 asn_status asn_rnn_state(aclOpExecutor *e, const asnd_rnn *p, int operand, asnd_tmp *tmp,
                          char **data) {
     int64_t shape[3] = {p->layers * p->directions, p->batch, p->hidden};
@@ -124,6 +129,7 @@ asn_status asn_rnn_state(aclOpExecutor *e, const asnd_rnn *p, int operand, asnd_
     return ASN_OK;
 }
 
+/* Halves never come here: factors are of dtype t. */
 asn_status asn_rnn_product(asn_dtype t, int64_t m, int64_t n, int64_t k, const void *a,
                            int64_t a_stride, const void *b, bool turned, double beta,
                            void *c, int64_t c_stride) {
@@ -164,6 +170,7 @@ static asn_status check_member(const asnd_call *c, int list, int k, int ndim,
     return ASN_OK;
 }
 
+/* The list has `want` members. */
 static asn_status check_length(const asnd_call *c, int list, int64_t want) {
     int64_t got = (int64_t)asn_call_array(c, list)->size;
     if (got == want) return ASN_OK;
@@ -231,7 +238,10 @@ static asn_status read_sizes(const asnd_call *c, asnd_rnn *p) {
     p->sizes = -1;
     ASN_TRY(check_length(c, list, p->layers * p->directions * (p->biases ? 4 : 2)));
     const asnd_operand *w = &c->e->operands[c->first[list] + 1];
+    /* The first weight_hh is (gates * hidden, hidden). */
     p->hidden = w->is_absent || w->nd.ndim != 2 ? 0 : w->nd.shape[1];
+    /* Neither time nor batch can be seen in the rows: the sizes' length and the states
+     * tell. */
     if (ragged) {
         ASN_TRY(asn_index_dtype(c, sizes, asn_call_nd(c, sizes)));
         ASN_TRY(asn_call_rank(c, sizes, 1, 1));

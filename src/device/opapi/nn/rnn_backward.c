@@ -57,6 +57,8 @@ static void states_before(const layer *l, const char *states, const char *from,
     }
 }
 
+/* The gates' gradients stay for the weights; the state's, of the step before, is their
+ * product with weight_hh and replaces dh. */
 static asn_status lstm_step(layer *l, int64_t i) {
     const asnd_rnn *p = l->p;
     int64_t n = l->sizes[i], hidden = p->hidden, item = asn_itemsize(p->t);
@@ -90,6 +92,7 @@ static int times(asnd_prog *q, int a, int b) {
     return asn_prog_op2(q, ASN_OP_MULTIPLY, a, b);
 }
 
+/* dh keeps its direct part, dh z, and the product is added. */
 static asn_status gru_step(layer *l, int64_t i) {
     const asnd_rnn *p = l->p;
     int64_t n = l->sizes[i], hidden = p->hidden, item = asn_itemsize(p->t);
@@ -167,6 +170,7 @@ static asn_status run_layer(aclOpExecutor *e, layer *l, int index, asnd_tmp *tmp
         l->saved[k] = v.nd.data;
     }
     l->reverse = index % p->directions == 1;
+    /* What each step started from is not saved: it is the step before it. */
     states_before(l, l->saved[h_list], l->h0, l->h_prev);
     if (p->lstm) states_before(l, l->saved[RNN_C], l->c0, l->c_prev);
     for (int k = 0; k < 2 && p->sizes >= 0; k++) /* steps without all rows */
@@ -230,6 +234,7 @@ asn_status asn_rnn_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     l.grads[1] = l.grads[0];
     if (!p->lstm) ASN_TRY(steps_alloc(p, tmp, p->gates * p->hidden, &l.grads[1]));
     l.sizes = sizes;
+    /* The gradient of a layer's input is that of the output of the layer before. */
     for (int depth = p->layers - 1; depth >= 0; depth--) {
         if (depth > 0) ASN_TRY(layer_input(e, p, depth, deep));
         l.x = depth > 0 ? deep : x;

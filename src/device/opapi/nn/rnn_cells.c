@@ -17,15 +17,17 @@ static int plus(asnd_prog *p, int a, int b) {
     return asn_prog_op2(p, ASN_OP_ADD, a, b);
 }
 
-/* 1 - a, and a (1 - a), the sigmoid's derivative. */
+/* 1 - a: a (1 - a) is the sigmoid's derivative, 1 - a^2 that of tanh. */
 static int rest(asnd_prog *p, int a, asn_dtype t) {
     return asn_prog_op2(p, ASN_OP_SUBTRACT, asn_prog_const(p, t, 1), a);
 }
 
+/* Writes the value where it is wanted. */
 static void put(asnd_prog *p, int value, const asnd_view *to) {
     if (to) asn_prog_out(p, value, &to->nd);
 }
 
+/* One pass: every value is computed once and written up to three times. */
 asn_status asn_lstm_step_run(asnd_lstm_step *s) {
     asnd_prog p;
     asn_prog_begin(&p, 2, s->gates[0].shape, 0);
@@ -121,6 +123,7 @@ static asn_status cell_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 7, &store);
 }
 
+/* tanh(cy) is not in the storage and is computed again. */
 static asn_status cell_back_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asn_dtype t = p->loop;

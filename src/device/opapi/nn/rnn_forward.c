@@ -64,6 +64,8 @@ static asn_status input_part(layer *l) {
                            l->weight[0].nd.data, false, p->biases ? 1 : 0, l->sums, wide);
 }
 
+/* Rows behind sizes[i] keep the state that their sequence ended with. The state is read
+ * and written in place: each element by its own lane. */
 static asn_status lstm_step(layer *l, int64_t i) {
     const asnd_rnn *p = l->p;
     int64_t n = l->sizes[i], hidden = p->hidden, item = asn_itemsize(p->t);
@@ -88,6 +90,7 @@ static asn_status lstm_step(layer *l, int64_t i) {
     return asn_lstm_step_run(&s);
 }
 
+/* The state's part has a buffer of its own, since r multiplies it before the sum. */
 static asn_status gru_step(layer *l, int64_t i) {
     const asnd_rnn *p = l->p;
     int64_t n = l->sizes[i], hidden = p->hidden, item = asn_itemsize(p->t);
@@ -144,6 +147,7 @@ static asn_status open_saved(aclOpExecutor *e, layer *l, int index, asnd_tmp *tm
     return ASN_OK;
 }
 
+/* Moves what was made elsewhere, and the last states to lists of those. */
 static asn_status close_saved(aclOpExecutor *e, const layer *l, int index,
                               const asnd_view *made) {
     const asnd_rnn *p = l->p;
@@ -175,6 +179,7 @@ static asn_status run_layer(aclOpExecutor *e, layer *l, int index, asnd_tmp *tmp
     }
     ASN_TRY(open_saved(e, l, index, tmp, made));
     ASN_TRY(input_part(l));
+    /* The second direction runs from the last step to the first. */
     bool reverse = index % p->directions == 1;
     for (int64_t i = 0; i < p->time; i++) {
         int64_t at = reverse ? p->time - 1 - i : i;
@@ -212,6 +217,7 @@ asn_status asn_rnn_forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                (size_t)(steps * wide * item)); /* rows behind the sequences' ends */
     }
     if (l.sums == NULL || l.hidden_sums == NULL) return ASN_ERR_MEMORY;
+    /* Layers take turns with the two outputs; directions write side by side. */
     for (int k = 0; k < p->layers * p->directions; k++) {
         int depth = k / p->directions, side = k % p->directions;
         l.x = depth == 0 ? x : y[(depth - 1) % 2];

@@ -1,4 +1,11 @@
-/* CPU device, operators: ROIAlign and its gradient (cpu/nn/roi_align.h). */
+/* CPU device, operators: ROIAlign and its gradient (cpu/nn/roi_align.h).
+ *
+ * self (n, c, h, w), rois (count, 5), out (count, c, pooledHeight, pooledWidth). Regions
+ * are data: whether their images exist is seen when the operator runs.
+ *
+ * roiEndMode 0 and 1 are documented for MindSpore's operator of this name; 3 is what
+ * torch_npu's ROIAlign calls for aligned=True.
+ */
 #include "device/cpu/nn/roi_align.h"
 
 #include "device/opapi/core/packed.h"

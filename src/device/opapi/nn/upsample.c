@@ -19,6 +19,7 @@ typedef struct {
     bool back;
 } upsample_plan;
 
+/* Any strides and halves become row-major float32 or float64. */
 static asn_status upsample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const upsample_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, 1);
