@@ -50,6 +50,7 @@ INSIDE["device/opapi"] = {
     "array": {"core"},
     "quant": {"core"},
     "nn": {"core", "quant"},
+    "type": {"core"},
 }
 # The engine: what is recorded; how the device's operators are called; what recorded operations become; NumPy's calls, whose few
 # elements take the way of small/ (one layer in two folders); the operators over whole arrays; indexing by arrays.

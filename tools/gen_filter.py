@@ -18,7 +18,11 @@ def main(nm, library, output):
         [nm, "-D", "--defined-only", library], capture_output=True, text=True, check=True
     )
     rows = (line.split() for line in listed.stdout.splitlines())
-    names = sorted(row[-1] for row in rows if row[-2] == "T" and row[-1].startswith(("acl", "Acl")))
+    names = sorted(
+        row[-1]
+        for row in rows
+        if row[-2] == "T" and row[-1].startswith(("acl", "Acl", "Msprof", "rt"))
+    )
     if not names:
         raise SystemExit(f"{library} defines no function")
     text = "".join(f"void {name}(void);\nvoid {name}(void) {{}}\n" for name in names)

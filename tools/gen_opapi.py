@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = json.loads((ROOT / "tools" / "cann" / "operators.json").read_text())
 PROMOTION = json.loads((ROOT / "tools" / "cann" / "promotion.json").read_text())
 TABLE = ROOT / "src" / "device" / "opapi" / "operators.def"
+TYPES = ROOT / "src" / "device" / "opapi" / "types.def"
+HIDDEN = {}  # operators that only a type of types.def calls: like DATA, without a header
 ROWS = {row.name: row for row in optable.rows()}
 
 KINDS = {
@@ -85,21 +87,94 @@ def kind_of(symbol, index, ctype, name):
 def params_of(symbol, optional, kinds=None):
     """`kinds`: parameters whose use their declaration does not tell."""
     result = []
-    for i, text in enumerate(DATA[symbol]["params"]):
+    for i, text in enumerate(facts(symbol)["params"]):
         ctype, name = re.match(r"(.*?)(\w+)$", text).groups()
         may_be_null = name in optional or name.endswith("Optional")
         kind = (kinds or {}).get(name) or kind_of(symbol, i, ctype.strip(), name)
         result.append(Param(re.sub(r"\* *", "*", f"{ctype.strip()} {name}".replace("*", " *")),
-                            name, kind, may_be_null, DATA[symbol].get("dtypes", {}).get(name, "")))  # fmt: skip
+                            name, kind, may_be_null, facts(symbol).get("dtypes", {}).get(name, "")))  # fmt: skip
     return result
 
 
 # ---- the table
 
 
+def facts(symbol):
+    """What is known of an operator's interface."""
+    return DATA.get(symbol) or HIDDEN[symbol]
+
+
 def symbol_of(name):
     """A row's name without "aclnn"; the two operators that have another prefix keep theirs."""
     return name if name in DATA else "aclnn" + name
+
+
+# ---- operators that are called by the name of their type
+
+
+@dataclasses.dataclass
+class Type:
+    """A row of types.def: its name, the operator's symbol, a C initialiser per parameter."""
+
+    name: str
+    symbol: str
+    sources: list
+
+
+def source_of(text):
+    """The C initialiser of one source."""
+    field = lambda kind, index=0, has="false", name="NULL", value=0: (  # noqa: E731
+        f"{{ASN_FROM_{kind}, {index}, {has}, {name}, {value}}}"
+    )
+    if match := re.fullmatch(r"(in|out)(\d+)(?:~(\w+))?", text):
+        turned = f'"{match[3]}"' if match[3] else "NULL"
+        return field("INPUT" if match[1] == "in" else "OUTPUT", match[2], name=turned)
+    if match := re.fullmatch(r"values:in(\d+)", text):
+        return field("VALUES", match[1])
+    if match := re.fullmatch(r"dtype:out(\d+)", text):
+        return field("DTYPE", match[1])
+    if match := re.fullmatch(r"@(\w+)(?::(.+))?", text):
+        return field("ATTR", 0, str(match[2] is not None).lower(), f'"{match[1]}"', match[2] or 0)
+    return field("NOTHING") if text == "none" else field("NUMBER", value=repr(float(text)))
+
+
+def types(table):
+    """All types, sorted by name."""
+    found = {}
+
+    def add(name, operator=None, sources=""):
+        op = table[symbol_of(operator or name)]
+        given = dict(part.split("=", 1) for part in sources.split())
+        taken = {"in": 0, "out": 0}
+        texts = []
+        for p in op.params:
+            side = {"T": "in", "O": "out", "R": "out"}.get(p.kind)
+            if p.name not in given and side is None:
+                raise SystemExit(f"{TYPES.name}: {name}: {p.name} of {op.name} has no source")
+            texts.append(given.pop(p.name, f"{side}{taken.get(side)}"))
+            if side and re.fullmatch(rf"{side}\d+(~\w+)?", texts[-1]):
+                taken[side] = int(re.search(r"\d+", texts[-1])[0]) + 1
+        if given:
+            raise SystemExit(f"{TYPES.name}: {name}: {op.name} has no {', '.join(given)}")
+        if name in found:
+            raise SystemExit(f"{TYPES.name}: {name} is there twice")
+        found[name] = Type(name, op.name, [source_of(t) for t in texts])
+
+    exec(compile(TYPES.read_text(), TYPES, "exec"), {"type": add})
+    return [found[name] for name in sorted(found)]
+
+
+def type_lines(table):
+    """The table of types: its parts, then itself."""
+    rows = types(table)
+    lines = ['#include "device/opapi/type/type.h"', ""]
+    for t in rows:
+        lines.append(
+            f"static const asnd_type_source sources_{t.name}[] = {{{', '.join(t.sources)}}};"
+        )
+    body = ", ".join(f'{{"{t.name}", &op_{t.symbol}, sources_{t.name}}}' for t in rows)
+    return [*lines, f"const asnd_type asn_types[] = {{{body}}};",
+            f"const int asn_types_count = {len(rows)};", ""]  # fmt: skip
 
 
 def table_rows():
@@ -111,23 +186,27 @@ def table_rows():
         )
 
 
+# Planners of operators with more parameters than ASN_FEW_PARAMS (call.h).
+MANY_PARAMS = {"flash_attention", "infer_attention", "rnn", "rnn_backward"}
 OPAQUE = ["COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0"]
 CONVERTED = ["COMPLEX32", "FLOAT8_E5M2", "FLOAT8_E4M3FN"]  # cast_narrow.c
 
 
 def opaque_mask(symbol, among=OPAQUE):
     """Dtypes that nothing here computes with, of those that CANN documents for the operator."""
-    documented = " ".join(DATA[symbol].get("dtypes", {}).values()).split()
+    documented = " ".join(facts(symbol).get("dtypes", {}).values()).split()
     return sum(1 << i for i, t in enumerate(OPAQUE) if t in documented and t in among)
 
 
 def make(name, cell):
     symbol = symbol_of(name)
-    if symbol not in DATA:
+    if "params" in cell:  # for a type alone: it has no function of its own
+        HIDDEN[symbol] = {"header": "", "params": [t.strip() for t in cell["params"].split(",")]}
+    if symbol not in DATA and symbol not in HIDDEN:
         raise SystemExit(f"{TABLE.name}: {name} is not in operators.json")
     exprs = cell.get("expr", [])
-    if len(DATA[symbol]["params"]) > 32:
-        raise SystemExit(f"{name}: more parameters than ASN_MAX_PARAMS")
+    if len(facts(symbol)["params"]) > (64 if cell.get("plan") in MANY_PARAMS else 16):
+        raise SystemExit(f"{name}: more parameters than ASN_MAX_PARAMS, or ASN_FEW_PARAMS")
     params = params_of(symbol, cell.get("optional", "").split(), cell.get("kinds"))
     for p in params:
         p.int4 = p.name in cell.get("int4", "").split()
@@ -135,7 +214,7 @@ def make(name, cell):
         p.converts = p.name in cell.get("converts", "").split()
         p.opaque |= opaque_mask(symbol, CONVERTED) if p.converts else 0
     return Operator(
-        symbol, DATA[symbol]["header"], params,
+        symbol, facts(symbol)["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
         [exprs] if isinstance(exprs, str) else exprs, set(cell.get("weak", "").split()),
         cell.get("ints") == "float",
@@ -171,8 +250,8 @@ def in_place(base, name):
     return op
 
 
-def operators():
-    """All operators by symbol, sorted."""
+def operators(hidden=False):
+    """All operators by symbol, sorted; hidden: with those that only a type calls."""
     found = {}
     for name, cell in table_rows():
         found[symbol_of(name)] = make(name, cell)
@@ -186,7 +265,7 @@ def operators():
             op = in_place(found[symbol], name)
             if op is not None:
                 found["aclnn" + name] = op
-    return dict(sorted(found.items()))
+    return {name: op for name, op in sorted(found.items()) if hidden or op.header}
 
 
 # ---- expressions
@@ -284,12 +363,7 @@ def entry_lines(op):
     detail = f"ew_{op.name}" if op.exprs else "NULL"
     first, second = prototypes(op, " {")
     args = ", ".join(argument(p) for p in op.params)
-    return [
-        *expression_lines(op),
-        f"static const asnd_param params_{op.name}[] = {{{params}}};",
-        f'static const char name_{op.name}[] = "{op.name}";',
-        f"static const asnd_opdesc op_{op.name} = {{name_{op.name}, params_{op.name}, "
-        f"asn_planner_{op.plan}, {detail}, {len(op.params)}, {op.arg}}};",
+    exported = [
         f"ASN_API {first}",
         f"    const asnd_arg args[] = {{{args}}};",
         f"    return asn_op_plan(&op_{op.name}, args, workspaceSize, executor);",
@@ -298,18 +372,26 @@ def entry_lines(op):
         "    (void)workspace, (void)workspaceSize;",
         f"    return asnop_run(name_{op.name}, executor, stream);",
         "}",
+    ]
+    return [
+        *expression_lines(op),
+        f"static const asnd_param params_{op.name}[] = {{{params}}};",
+        f'static const char name_{op.name}[] = "{op.name}";',
+        f"static const asnd_opdesc op_{op.name} = {{name_{op.name}, params_{op.name}, "
+        f"asn_planner_{op.plan}, {detail}, {len(op.params)}, {op.arg}}};",
+        *(exported if op.header else []),
         "",
     ]
 
 
 def entries(table):
-    headers = sorted({op.header for op in table.values()})
-    lines = ["/* Generated by tools/gen_opapi.py: the exported operators. */"]
+    headers = sorted({op.header for op in table.values() if op.header})
+    lines = ["/* Generated by tools/gen_opapi.py: the exported operators, and the types. */"]
     lines += [f'#include "{h}"' for h in headers]
     lines += ['#include "device/opapi/core/plan.h"', ""]
     for op in table.values():
         lines += entry_lines(op)
-    return "\n".join(lines)
+    return "\n".join(lines + type_lines(table))
 
 
 def header_text(header, table):
@@ -410,9 +492,9 @@ def write(path, text):
 
 def main():
     what, out = sys.argv[1], pathlib.Path(sys.argv[2])
-    table = operators()
+    table = operators(hidden=True)
     if what == "headers":
-        headers = {op.header for op in table.values()}
+        headers = {op.header for op in table.values() if op.header}
         for old in [*out.glob("aclnnop/*.h"), *out.glob("aclnnop/level2/*.h")]:
             if f"aclnnop/{old.name}" not in headers:
                 old.unlink()

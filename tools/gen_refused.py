@@ -29,10 +29,11 @@ def function(reason, name):
     unused = " ".join(
         f"(void){declarator(p).split('[')[0].split()[-1].lstrip('*')};" for p in params
     )
-    value = {"aclError": f'return refuse("{name}", reason);', "void": ""}.get(
-        ret, f"return {'NULL' if ret.endswith('*') or ret == 'aclrtBinary' else '0'};"
-    )
-    told = "" if ret == "aclError" else f'(void)refuse("{name}", reason);'
+    code = ret in ("aclError", "int32_t")
+    value = f'return refuse("{name}", reason);' if code else ""
+    if not code and ret != "void":
+        value = f"return {'NULL' if ret.endswith('*') or ret == 'aclrtBinary' else '0'};"
+    told = "" if code else f'(void)refuse("{name}", reason);'
     head = declarator(f"ASN_API {ret} {name}") + f"({', '.join(map(declarator, params)) or 'void'})"
     return (
         f"/* Refused: {reason}. */\n{head} {{\n"

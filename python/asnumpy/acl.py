@@ -1,15 +1,19 @@
-"""Where the CPU device's interface for Ascend programs lies: CANN's headers and libraries.
+"""Programs for Ascend on the CPU device: where CANN's headers and libraries lie, and how to start a program with them.
 
 H=$(python -m asnumpy.acl --home)
 g++ program.cpp -I$H/include -I$H/include/aclnn -I$H/include/aclnnop -L$H/lib64 -lopapi -lascendcl -lnnopbase
 . $H/set_env.sh && ./a.out
+
+python -m asnumpy.acl run train.py --epochs 3       a Python program, PyTorch's torch_npu for instance
+python -m asnumpy.acl run --devices 4 -m pytest     four devices; a module instead of a file
 """
 
 import argparse
+import os
 import pathlib
 import sys
 
-__all__ = ["flags", "home"]
+__all__ = ["environment", "flags", "home"]
 
 
 def home():
@@ -43,7 +47,70 @@ def flags():
     return [*folders, f"-L{lib}", f"-Wl,-rpath,{lib}", *libraries]
 
 
+def environment(devices=None, soc=None):
+    """The environment in which programs find the CPU device in CANN's place, as ``set_env.sh`` makes it.
+
+    Parameters
+    ----------
+    devices : int, optional
+        How many devices programs see (1 to 64); as before when it is not given.
+    soc : str, optional
+        The SoC's name that programs are told; as before (``Ascend910B3``) when it is not given.
+
+    Returns
+    -------
+    dict
+        A copy of ``os.environ`` with ``ASCEND_HOME_PATH``, ``ASCEND_TOOLKIT_HOME``, ``ASCEND_OPP_PATH``
+        and ``LD_LIBRARY_PATH`` set.
+
+    Raises
+    ------
+    ValueError
+        ``devices`` is not between 1 and 64, or ``soc`` is empty or has more than 63 characters.
+    """
+    if devices is not None and not 1 <= devices <= 64:
+        raise ValueError(f"devices is {devices}; it must be between 1 and 64")
+    if soc is not None and not 1 <= len(soc) <= 63:
+        raise ValueError(f"soc is {soc!r}; a name of 1 to 63 characters is needed")
+    folder, variables = str(home()), dict(os.environ)
+    variables["ASCEND_HOME_PATH"] = variables["ASCEND_TOOLKIT_HOME"] = folder
+    variables["ASCEND_OPP_PATH"] = f"{folder}/opp"
+    before = variables.get("LD_LIBRARY_PATH", "")
+    first = f"{folder}/lib64"
+    if before.split(":")[0] != first:
+        variables["LD_LIBRARY_PATH"] = first + (f":{before}" if before else "")
+    if devices is not None:
+        variables["ASNUMPY_CPU_DEVICES"] = str(devices)
+    if soc is not None:
+        variables["ASNUMPY_CPU_SOC"] = soc
+    return variables
+
+
+def _run(arguments):
+    """Replaces this process by Python with the program; ends with a message when there is none."""
+    parser = argparse.ArgumentParser(
+        prog="python -m asnumpy.acl run",
+        usage="%(prog)s [--devices N] [--soc NAME] (program.py | -m module) [argument ...]",
+        description="Runs a Python program with the CPU device in CANN's place.",
+    )
+    parser.add_argument("--devices", type=int, metavar="N", help="how many devices it sees")
+    parser.add_argument("--soc", metavar="NAME", help="the SoC it is told; Ascend910B3")
+    parser.add_argument("-m", dest="module", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if not options.program:
+        parser.error("a program, or -m and a module, is needed")
+    try:
+        variables = environment(options.devices, options.soc)
+    except ValueError as error:
+        parser.error(str(error))
+    module = ["-m"] if options.module else []
+    os.execve(sys.executable, [sys.executable, *module, *options.program], variables)
+
+
 def _main(arguments):
+    if arguments[:1] == ["run"]:
+        return _run(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m asnumpy.acl", description=__doc__.split("\n")[0]
     )
@@ -58,6 +125,7 @@ def _main(arguments):
         print(home())
     if options.flags:
         print(" ".join(flags()))
+    return None
 
 
 if __name__ == "__main__":

@@ -215,6 +215,10 @@ void asn_acl_unload(void) {
     memset(&asn_acl, 0, sizeof asn_acl);
 }
 
+bool asn_acl_is_cpu_device(void) {
+    return handles[OPAPI] && dlsym(handles[OPAPI], "aclnnxOpcode");
+}
+
 static bool find_in(void *handle, const char *name, asn_acl_operator *out) {
     char symbol[128];
     if (!handle) return false;

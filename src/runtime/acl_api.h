@@ -57,6 +57,9 @@ void asn_acl_interpose(asn_acl_layer layer, void (*install)(asn_acl_api *table))
  * first for "cpu" (may be NULL). */
 ASN_CHECK_RESULT asn_status asn_acl_load(const char *kind, const char *cpu_folder);
 void asn_acl_unload(void);
+/* The libraries that are loaded are this project's CPU device, whatever they stand for.
+ */
+bool asn_acl_is_cpu_device(void);
 /* Opens the CPU device in one library; asn_acl_load_host does too, says why it cannot,
  * and fills *api (for host.c). */
 void asn_acl_open_host(const char *cpu_folder);

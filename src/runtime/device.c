@@ -65,8 +65,7 @@ static asn_status load_libraries(void) {
                *toolkit = getenv("ASCEND_TOOLKIT_HOME");
     if ((home || toolkit) && try_kind("ascend") == ASN_OK) {
         /* The folder may be this package's own (set_env.sh). */
-        const char *soc = asn_acl.aclrtGetSocName();
-        if (!soc || strcmp(soc, "AsNumpy_CPU") != 0) return ASN_OK;
+        if (!asn_acl_is_cpu_device()) return ASN_OK;
         asn_acl.aclFinalize();
         asn_acl_unload();
     }

@@ -45,6 +45,7 @@ enum {
     ASNRT_WAITED = 4, /* a thread sleeps until the stream is done: no new inline tasks */
     ASNRT_CAPTURED = 8, /* tasks are kept for a graph instead of run */
     ASNRT_DELAYED = 16, /* always set on a device that delays launches: nothing inline */
+    ASNRT_STOPPED = 32, /* at a failure: tasks are refused */
 };
 
 /* The part of a stream that the inline path touches. */
@@ -97,15 +98,19 @@ ASN_API aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run,
  *         asnrtScopeEnd(&scope, "aclnnAdd"); the name outlives the profile
  *     }
  */
-enum { ASNRT_HOOK_PROFILE = 1, ASNRT_HOOK_ALLOCATOR = 2 };
+enum { ASNRT_HOOK_PROFILE = 1, ASNRT_HOOK_ALLOCATOR = 2, ASNRT_HOOK_CORES = 4 };
 extern ASN_API _Atomic uint32_t asnrtHooks;
 typedef struct {
     int64_t start;
     int32_t stream;
     const void *before;
+    uint32_t cores; /* the operator may use; 0: all */
 } asnrtScope;
 ASN_API void asnrtScopeBegin(asnrtScope *scope, asnrtStreamState *stream);
 ASN_API void asnrtScopeEnd(const asnrtScope *scope, const char *name);
+/* Who limits the threads of the operators that the calling thread runs; 0: not. */
+typedef void (*asnrtCoresFn)(uint32_t cores);
+ASN_API void asnrtCoresUse(asnrtCoresFn fn);
 static inline bool asnrtHooked(void) {
     return __builtin_expect(atomic_load_explicit(&asnrtHooks, memory_order_relaxed) != 0,
                             0);

@@ -190,6 +190,24 @@ ASN_API aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {
     return ACL_SUCCESS;
 }
 
+/* Writes the captured tasks to a file as JSON: the number of each, in their order. */
+ASN_API aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char *path) {
+    RT_CHECK_NOT_NULL("aclmdlRIDebugJsonPrint", path);
+    aclError code = graph_check("aclmdlRIDebugJsonPrint", modelRI);
+    if (code != ACL_SUCCESS) return code;
+    const rt_graph *graph = modelRI;
+    FILE *f = fopen(path, "we");
+    if (f != NULL) {
+        fprintf(f, "{\"complete\": %s, \"tasks\": [", graph->complete ? "true" : "false");
+        for (const rt_task *t = graph->first; t != NULL; t = t->next)
+            fprintf(f, "%s{\"id\": %u}", t == graph->first ? "" : ", ", t->id);
+        fprintf(f, "]}\n");
+    }
+    if (f != NULL && fclose(f) == 0) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_WRITE_FILE, "aclmdlRIDebugJsonPrint: %s cannot be written",
+                     path);
+}
+
 void rt_capture_fork(int stage) {
     if (stage == RT_FORK_PREPARE) {
         asn_arena_lock(&graphs);

@@ -16,8 +16,6 @@
 
 #include "base/cpu.h"
 
-enum { MAX_DEVICES = 64 };
-
 static asnd_arena contexts = ASN_ARENA_INIT("context", sizeof(rt_context), 1 << 16, true);
 static _Thread_local rt_context *current;
 
@@ -25,8 +23,8 @@ static _Thread_local rt_context *current;
 static struct {
     pthread_mutex_t lock;
     bool initialised, finalised;
-    int32_t references[MAX_DEVICES];
-    rt_context *primary[MAX_DEVICES];
+    int32_t references[RT_MAX_DEVICES];
+    rt_context *primary[RT_MAX_DEVICES];
     _Atomic(rt_context *) first; /* for threads that never chose */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -130,7 +128,7 @@ int32_t rt_device_count(void) {
     if (n == 0) {
         const char *text = getenv("ASNUMPY_CPU_DEVICES");
         n = text ? atoi(text) : 1;
-        n = n < 1 ? 1 : n > MAX_DEVICES ? MAX_DEVICES : n;
+        n = n < 1 ? 1 : n > RT_MAX_DEVICES ? RT_MAX_DEVICES : n;
         atomic_store_explicit(&count, n, memory_order_relaxed);
     }
     return n;
@@ -205,7 +203,7 @@ static aclError device_reset(int32_t device, bool force) {
         runtime.primary[device] = NULL;
         (void)asn_slot_retire(gone);
         rt_context *next = NULL;
-        for (int i = 0; i < MAX_DEVICES && next == NULL; i++)
+        for (int i = 0; i < RT_MAX_DEVICES && next == NULL; i++)
             next = runtime.primary[i];
         if (atomic_load(&runtime.first) == gone) atomic_store(&runtime.first, next);
     }
@@ -243,6 +241,29 @@ ASN_API aclError aclrtGetDevice(int32_t *deviceId) {
 ASN_API aclError aclrtGetDeviceCount(uint32_t *count) {
     RT_CHECK_NOT_NULL("aclrtGetDeviceCount", count);
     *count = (uint32_t)rt_device_count();
+    return ACL_SUCCESS;
+}
+
+/* The number of a device for the runtime: devices are not renumbered here. */
+ASN_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid,
+                                               int32_t *const logicDevId) {
+    RT_CHECK_NOT_NULL("aclrtGetLogicDevIdByUserDevId", logicDevId);
+    aclError code = rt_device_check(userDevid);
+    if (code == ACL_SUCCESS) *logicDevId = userDevid;
+    return code;
+}
+
+/* Whether the device has its default context (1: it is set by this process); flags are
+ * reserved: 0. */
+ASN_API aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t *flags,
+                                         int32_t *active) {
+    RT_CHECK_NOT_NULL("aclrtGetPrimaryCtxState", active);
+    aclError code = rt_device_check(deviceId);
+    if (code != ACL_SUCCESS) return code;
+    pthread_mutex_lock(&runtime.lock);
+    *active = runtime.primary[deviceId] != NULL;
+    pthread_mutex_unlock(&runtime.lock);
+    if (flags != NULL) *flags = 0;
     return ACL_SUCCESS;
 }
 

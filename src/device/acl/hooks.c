@@ -1,6 +1,6 @@
 /* CPU device, runtime: what surrounds a running operator when a program has asked for it:
- * a span of the profile, the stream's own allocator. Operators ask one word whether any
- * of it is wanted.
+ * a span of the profile, the stream's own allocator, a limit of its cores. Operators ask
+ * one word whether any of it is wanted.
  */
 #include "device/acl/internal.h"
 
@@ -20,12 +20,26 @@ void rt_hooks_worker(rt_stream *stream) {
     worker_of = stream;
 }
 
+/* The operators' threads are theirs: they say how their number is limited. */
+static _Atomic(asnrtCoresFn) limit_cores;
+
+void asnrtCoresUse(asnrtCoresFn fn) {
+    atomic_store(&limit_cores, fn);
+}
+
+static void cores_limit(uint32_t cores) {
+    asnrtCoresFn fn = atomic_load(&limit_cores);
+    if (fn != NULL) fn(cores);
+}
+
 /* What is set up here costs a lock and two looks at the clock, and only while somebody
  * wants it. */
 void asnrtScopeBegin(asnrtScope *scope, asnrtStreamState *stream) {
     rt_stream *s = stream ? (rt_stream *)stream : worker_of;
     scope->before = rt_allocator_enter(s);
     scope->stream = s ? rt_stream_id(s) : -1;
+    scope->cores = rt_core_limit(s);
+    if (scope->cores != 0) cores_limit(scope->cores);
     scope->start = rt_now();
 }
 
@@ -33,4 +47,5 @@ void asnrtScopeEnd(const asnrtScope *scope, const char *name) {
     if (atomic_load_explicit(&asnrtHooks, memory_order_relaxed) & ASNRT_HOOK_PROFILE)
         rt_profile_operator(name, scope->stream, scope->start);
     rt_allocator_leave(scope->before);
+    if (scope->cores != 0) cores_limit(0);
 }

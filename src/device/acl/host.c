@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef ASNUMPY_VERSION
-#error "ASNUMPY_VERSION comes from CMake"
+#ifndef ASN_CANN_VERSION
+#error "ASN_CANN_VERSION comes from CMake"
 #endif
 
-/* The version of the package: this library's own, whatever the package. */
+/* The version of CANN whose interface this is, whatever the package. */
 ASN_API aclError aclsysGetCANNVersion(aclCANNPackageName name,
                                       aclCANNPackageVersion *version) {
     RT_CHECK_NOT_NULL("aclsysGetCANNVersion", version);
@@ -20,11 +20,11 @@ ASN_API aclError aclsysGetCANNVersion(aclCANNPackageName name,
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "aclsysGetCANNVersion: package %d is unknown", (int)name);
     memset(version, 0, sizeof *version);
-    snprintf(version->version, sizeof version->version, "%s", ASNUMPY_VERSION);
+    snprintf(version->version, sizeof version->version, "%s", ASN_CANN_VERSION);
     /* The version's parts between dots, as many as there are. */
     char *parts[] = {version->majorVersion, version->minorVersion,
                      version->releaseVersion};
-    const char *text = ASNUMPY_VERSION;
+    const char *text = ASN_CANN_VERSION;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && *text; i++) {
         size_t length = strcspn(text, ".");
         snprintf(parts[i], sizeof version->majorVersion, "%.*s", (int)length, text);
@@ -110,6 +110,19 @@ static int registered_find(const void *ptr) {
     return -1;
 }
 
+/* One entry a registration, told apart by its address. */
+static aclError host_register(const char *function, void *ptr) {
+    pthread_mutex_lock(&registered.lock);
+    /* Both outcomes are told after the lock is given back. */
+    bool again = registered_find(ptr) >= 0, room = registered.count < REGISTERED_MAX;
+    if (!again && room) registered.table[registered.count++] = ptr;
+    pthread_mutex_unlock(&registered.lock);
+    if (!again && room) return ACL_SUCCESS;
+    return asnrtFail(again ? ACL_ERROR_INVALID_PARAM : ACL_ERROR_STORAGE_OVER_LIMIT,
+                     "%s: %p is %s", function, ptr,
+                     again ? "registered already" : "one too many");
+}
+
 /* Lets the device use host memory: at the same address. */
 ASN_API aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type,
                                    void **devPtr) {
@@ -120,19 +133,22 @@ ASN_API aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterTy
                          "aclrtHostRegister: %llu bytes, type %d; at least one byte and "
                          "type 0 (mapped) are allowed",
                          (unsigned long long)size, (int)type);
-    pthread_mutex_lock(&registered.lock);
-    /* Both outcomes are told after the lock is given back. */
-    bool again = registered_find(ptr) >= 0, room = registered.count < REGISTERED_MAX;
-    if (!again && room) registered.table[registered.count++] = ptr;
-    pthread_mutex_unlock(&registered.lock);
-    if (!again && room) {
-        *devPtr = ptr;
-        return ACL_SUCCESS;
-    }
-    return asnrtFail(again ? ACL_ERROR_INVALID_PARAM : ACL_ERROR_STORAGE_OVER_LIMIT,
-                     again ? "aclrtHostRegister: %p is registered already"
-                           : "aclrtHostRegister: %p is one too many",
-                     ptr);
+    aclError code = host_register("aclrtHostRegister", ptr);
+    if (code == ACL_SUCCESS) *devPtr = ptr;
+    return code;
+}
+
+/* aclrtHostRegister whose address for the device is `ptr`; flag: ACL_HOST_REG_MAPPED,
+ * ACL_HOST_REG_PINNED or both. Memory of a CPU device needs not be pinned. */
+ASN_API aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag) {
+    RT_CHECK_NOT_NULL("aclrtHostRegisterV2", ptr);
+    const uint32_t known = ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED;
+    if (size == 0 || flag == 0 || (flag & ~known) != 0)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "aclrtHostRegisterV2: %llu bytes, flag %#x; at least one byte "
+                         "and flags of %#x are allowed",
+                         (unsigned long long)size, flag, known);
+    return host_register("aclrtHostRegisterV2", ptr);
 }
 
 /* Undoes aclrtHostRegister. */

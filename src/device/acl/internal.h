@@ -16,6 +16,8 @@ typedef struct rt_context {
     rt_stream *stream;
 } rt_context;
 
+enum { RT_MAX_DEVICES = 64 };
+
 /* Contexts (device.c). The calling thread's context, or the one of the first set device;
  * NULL, with the error set and *code holding the aclError, when no device is set. */
 rt_context *rt_context_current(aclError *code);
@@ -43,6 +45,8 @@ const void *rt_allocator_enter(const rt_stream *stream);
 void rt_allocator_leave(const void *before);
 void rt_allocator_forget(const rt_stream *stream); /* whose tasks have ended */
 void rt_profile_operator(const char *name, int32_t stream, int64_t start);
+uint32_t rt_core_limit(rt_stream *stream); /* 0: none (resource_limit.c) */
+void rt_limits_forget(rt_stream *stream);
 
 /* Failed tasks (exception.c). Task numbers count from 1 per process; 0 is a task that ran
  * on the thread that launched it. */
@@ -59,6 +63,11 @@ aclError rt_stream_abort(rt_stream *stream); /* drops what is queued */
 aclError rt_streams_abort(int32_t device);
 int32_t rt_stream_device(const rt_stream *stream);
 int32_t rt_stream_id(const rt_stream *stream);
+uint32_t rt_stream_aborts(const rt_stream *stream);
+uint32_t *rt_stream_tag(rt_stream *stream);
+_Atomic uint32_t *rt_stream_limits(rt_stream *stream);    /* by kind of core; 0: none */
+void rt_stream_stops(rt_stream *stream, bool at_failure); /* stream_attribute.c */
+bool rt_stream_does_stop(rt_stream *stream);
 rt_graph *rt_stream_graph(rt_stream *stream); /* NULL: not captured */
 /* Sets the graph, if the present one is as expected. */
 bool rt_stream_capture(rt_stream *stream, rt_graph *expected, rt_graph *graph);
@@ -67,6 +76,8 @@ bool rt_stream_capture(rt_stream *stream, rt_graph *expected, rt_graph *graph);
  * argument. */
 aclError rt_stream_do(rt_stream *stream, asnrtTask run, const void *arg, size_t size,
                       double work_ns);
+/* Queues it always: a task that waits must not keep its caller. */
+aclError rt_stream_queue(rt_stream *stream, asnrtTask run, const void *arg, size_t size);
 
 /* Callback subscriptions (callback.c): forgets those of a stream that goes away. */
 void rt_callbacks_forget(rt_stream *stream);
@@ -85,6 +96,7 @@ bool rt_blocks_add(uintptr_t begin, size_t size); /* false: out of memory */
 void rt_blocks_remove(uintptr_t begin);           /* one that was added */
 /* The block that the address lies in, or, with false, what lies between two. */
 bool rt_blocks_find(uintptr_t address, uintptr_t *begin, uintptr_t *end);
+void rt_ipc_forget(uintptr_t begin); /* a block that goes away (ipc_memory.c) */
 
 /* Time since an arbitrary start, in nanoseconds. */
 int64_t rt_now(void);

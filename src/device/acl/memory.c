@@ -200,6 +200,7 @@ static aclError memory_free(const char *function, void *p, int kind) {
     }
     pthread_mutex_unlock(&registry.lock);
     if (gone.kind == kind) {
+        if (gone.size >= HUGE) rt_ipc_forget((uintptr_t)p);
         block_free((uintptr_t)p, gone.size);
         return ACL_SUCCESS;
     }

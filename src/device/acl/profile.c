@@ -270,6 +270,17 @@ ASN_API aclError aclprofStart(const aclprofConfig *profilerConfig) {
     return session_switch("aclprofStart", profilerConfig, true);
 }
 
+/* Gets ready to measure: a CPU needs no preparation, so that the configuration is checked
+ * and nothing else. */
+ASN_API aclError aclprofWarmup(const aclprofConfig *profilerConfig) {
+    return rt_object_check(&configs, "aclprofWarmup", "profilerConfig", profilerConfig);
+}
+
+/* Devices that are set later are measured too: every device always is. */
+ASN_API aclError aclprofRegisterDeviceCallback(void) {
+    return ACL_SUCCESS;
+}
+
 /* Stops measuring; what was measured is kept for aclprofFinalize. */
 ASN_API aclError aclprofStop(const aclprofConfig *profilerConfig) {
     return session_switch("aclprofStop", profilerConfig, false);

@@ -6,12 +6,27 @@
  */
 #include "device/acl/internal.h"
 
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The SoC's name: none of Ascend's, so that a program can tell. */
+/* The SoC that programs shall take this for: Ascend910B3, since many refuse names they do
+ * not know, unless ASNUMPY_CPU_SOC says otherwise. Programs that want to know a CPU from
+ * an NPU ask for aclnnxOpcode, which only this library has. */
 ASN_API const char *aclrtGetSocName(void) {
-    return "AsNumpy_CPU";
+    static char name[64];
+    static _Atomic int state; /* 0: not read, 1: being read, 2: read */
+    int unread = 0;
+    if (atomic_compare_exchange_strong(&state, &unread, 1)) {
+        const char *wish = getenv("ASNUMPY_CPU_SOC");
+        snprintf(name, sizeof name, "%s", wish != NULL && *wish ? wish : "Ascend910B3");
+        atomic_store(&state, 2);
+    }
+    while (atomic_load(&state) != 2)
+        sched_yield();
+    return name;
 }
 
 /* The program runs on the host. */
@@ -21,15 +36,15 @@ ASN_API aclError aclrtGetRunMode(aclrtRunMode *runMode) {
     return ACL_SUCCESS;
 }
 
-/* The version of the AscendCL interface this library implements. */
+/* The version of the AscendCL interface this library implements: that of CANN 8.1. */
 ASN_API aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion,
                                  int32_t *patchVersion) {
     RT_CHECK_NOT_NULL("aclrtGetVersion", majorVersion);
     RT_CHECK_NOT_NULL("aclrtGetVersion", minorVersion);
     RT_CHECK_NOT_NULL("aclrtGetVersion", patchVersion);
-    *majorVersion = 1;
-    *minorVersion = 0;
-    *patchVersion = 0;
+    *majorVersion = ACL_MAJOR_VERSION;
+    *minorVersion = ACL_MINOR_VERSION;
+    *patchVersion = ACL_PATCH_VERSION;
     return ACL_SUCCESS;
 }
 
@@ -69,6 +84,24 @@ ASN_API aclError aclrtQueryDeviceStatus(int32_t deviceId,
 ASN_API aclError aclrtDeviceGetBareTgid(int32_t *pid) {
     RT_CHECK_NOT_NULL("aclrtDeviceGetBareTgid", pid);
     *pid = (int32_t)getpid();
+    return ACL_SUCCESS;
+}
+
+/* A number of 16 bytes that tells a machine's device from every other: the machine's own
+ * (/etc/machine-id, where there is one), and the device's. */
+ASN_API aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid) {
+    RT_CHECK_NOT_NULL("aclrtDeviceGetUuid", uuid);
+    aclError code = rt_device_check(deviceId);
+    if (code != ACL_SUCCESS) return code;
+    unsigned char bytes[16] = "asnumpy-cpu";
+    FILE *f = fopen("/etc/machine-id", "re");
+    for (int i = 0; f != NULL && i < 16; i++) {
+        unsigned byte;
+        if (fscanf(f, "%2x", &byte) == 1) bytes[i] = (unsigned char)byte;
+    }
+    if (f != NULL) fclose(f);
+    bytes[15] ^= (unsigned char)deviceId;
+    memcpy(uuid->bytes, bytes, sizeof bytes);
     return ACL_SUCCESS;
 }
 
@@ -206,17 +239,6 @@ ASN_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
 ASN_API aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
     (void)timeout;
     return ACL_SUCCESS;
-}
-
-/* A stream always goes on after a failed task and returns the failure at synchronisation:
- * mode 0. */
-ASN_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-    aclError code;
-    if (rt_stream_get(stream, &code) == NULL) return code;
-    if (mode == 0) return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_FEATURE_UNSUPPORTED,
-                     "aclrtSetStreamFailureMode: mode %llu; a CPU has mode 0 only",
-                     (unsigned long long)mode);
 }
 
 /* The struct is CANN's, with public fields: the slot lies before it. */

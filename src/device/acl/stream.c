@@ -9,7 +9,9 @@
  *   - the worker starts a task only while ASNRT_BUSY is clear;
  *   - ASNRT_WAITED is set while waiters > 0: an inline task then ends in the slow path,
  * which wakes them, and new tasks queue up, so that a waiter cannot starve;
- *   - ASNRT_CAPTURED is set while `graph` is: tasks go there, none is run (capture.c).
+ *   - ASNRT_CAPTURED is set while `graph` is: tasks go there, none is run (capture.c);
+ *   - ASNRT_STOPPED is set while `stopped` holds the code of a failure that the stream
+ *     stops at (stream_attribute.c): tasks are refused with it.
  * A queue of QUEUE_MAX tasks takes no more until half of them are done: the caller waits,
  * as launches do when an NPU's queue is full, and a program that launches faster than the
  * device computes does not run out of memory. The worker itself never waits for room.
@@ -45,6 +47,11 @@ struct rt_stream {
     uint32_t waiters, crowd; /* callers that wait for the end; for room */
     rt_graph *graph;         /* takes the tasks while the stream is captured */
     _Atomic int32_t error;   /* first failure since the last synchronisation */
+    bool stops;              /* at a failure */
+    int32_t stopped;         /* the code of that failure; 0: none */
+    _Atomic uint32_t aborts; /* how often it was aborted */
+    uint32_t tag;            /* the program's own (stream_attribute.c) */
+    _Atomic uint32_t limits[ACL_RT_DEV_RES_VECTOR_CORE + 1]; /* resource_limit.c */
     char error_text[ERROR_TEXT_MAX];
 };
 
@@ -89,6 +96,31 @@ int32_t rt_stream_id(const rt_stream *stream) {
     return stream->id;
 }
 
+uint32_t rt_stream_aborts(const rt_stream *stream) {
+    return atomic_load(&stream->aborts);
+}
+
+uint32_t *rt_stream_tag(rt_stream *stream) {
+    return &stream->tag;
+}
+
+_Atomic uint32_t *rt_stream_limits(rt_stream *stream) {
+    return stream->limits;
+}
+
+void rt_stream_stops(rt_stream *s, bool stops) {
+    pthread_mutex_lock(&s->lock);
+    s->stops = stops;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool rt_stream_does_stop(rt_stream *s) {
+    pthread_mutex_lock(&s->lock);
+    bool stops = s->stops;
+    pthread_mutex_unlock(&s->lock);
+    return stops;
+}
+
 rt_stream *rt_stream_new(int32_t device) {
     static _Atomic int32_t next_id;
     rt_stream *s = asn_arena_take(&streams);
@@ -109,6 +141,9 @@ rt_stream *rt_stream_new(int32_t device) {
     atomic_store(&s->pushed, 0);
     atomic_store(&s->finished, 0);
     atomic_store(&s->error, 0);
+    s->stops = false;
+    s->stopped = 0;
+    s->tag = 0;
     atomic_store(&s->head.state, idle_state());
     s->head.inline_ns = ASNRT_INLINE_NS;
     asn_slot_publish(s);
@@ -134,13 +169,30 @@ asnrtStreamState *asnrtStreamGet(aclrtStream stream, aclError *code) {
 
 /* ---- tasks */
 
+/* Forgets queued tasks; the one that runs is finished. Lock held. */
+static void stream_drop_tasks(rt_stream *s) {
+    while (s->first != NULL) {
+        task *t = s->first;
+        s->first = t->next;
+        if (t->drop != NULL) t->drop(t->arg);
+        asn_free(t);
+        atomic_fetch_add(&s->finished, 1);
+    }
+    s->last = NULL;
+}
+
 /* Keeps the thread's message with the stream; lock held. */
 static void stream_fail(rt_stream *s, int32_t code) {
-    if (atomic_load(&s->error) != 0) return;
-    const char *text = aclGetRecentErrMsg();
-    snprintf(s->error_text, sizeof s->error_text, "%.*s", ERROR_TEXT_MAX - 1,
-             text ? text : "an asynchronous task failed");
-    atomic_store(&s->error, code);
+    if (atomic_load(&s->error) == 0) {
+        const char *text = aclGetRecentErrMsg();
+        snprintf(s->error_text, sizeof s->error_text, "%.*s", ERROR_TEXT_MAX - 1,
+                 text ? text : "an asynchronous task failed");
+        atomic_store(&s->error, code);
+    }
+    if (!s->stops || s->stopped != 0) return;
+    s->stopped = code;
+    atomic_fetch_or(&s->head.state, ASNRT_STOPPED);
+    stream_drop_tasks(s);
 }
 
 /* Tasks pushed and not finished, the running one included. */
@@ -237,10 +289,13 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
     rt_stream *s = (rt_stream *)stream;
     task *t = asn_malloc(sizeof *t);
     bool started = t != NULL;
+    int32_t stopped = 0;
     if (t != NULL) {
         *t = (task){NULL, run, drop, arg, rt_task_number()};
         pthread_mutex_lock(&s->lock);
-        started = s->graph != NULL || s->worker_alive || worker_start(s);
+        stopped = s->stopped;
+        started =
+            stopped == 0 && (s->graph != NULL || s->worker_alive || worker_start(s));
         if (started && s->graph == NULL) wait_for_room(s);
         if (s->graph != NULL) {
             rt_graph_add(s->graph, t);
@@ -260,6 +315,11 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
     if (started) return ACL_SUCCESS;
     if (drop != NULL) drop(arg);
     asn_free(t);
+    if (stopped != 0)
+        return asnrtFail(stopped,
+                         "the stream stopped at a failure (%.200s); "
+                         "aclrtStreamAbort lets it go on",
+                         s->error_text);
     return asnrtFail(ACL_ERROR_BAD_ALLOC, "no memory for another task on the stream");
 }
 
@@ -281,6 +341,10 @@ aclError rt_stream_do(rt_stream *s, asnrtTask run, const void *arg, size_t size,
         asnrtStreamLeave(&s->head, code);
         return ACL_SUCCESS;
     }
+    return rt_stream_queue(s, run, arg, size);
+}
+
+aclError rt_stream_queue(rt_stream *s, asnrtTask run, const void *arg, size_t size) {
     void *copy = asn_malloc(size);
     if (copy == NULL) return rt_fail_status(ASN_ERR_MEMORY);
     memcpy(copy, arg, size);
@@ -304,7 +368,7 @@ static bool stream_done(rt_stream *s, uint64_t target) {
 
 static bool stream_is_idle(rt_stream *s) {
     return (atomic_load_explicit(&s->head.state, memory_order_acquire) &
-            ~(uint32_t)ASNRT_DELAYED) == 0;
+            ~(uint32_t)(ASNRT_DELAYED | ASNRT_STOPPED)) == 0;
 }
 
 /* For WAIT_SPIN_NS; true: it became idle. */
@@ -383,22 +447,12 @@ aclError rt_streams_wait(int32_t device, int32_t timeout_ms) {
     return first;
 }
 
-/* Forgets queued tasks; the one that runs is finished. Lock held on return as on entry.
- */
-static void stream_drop_tasks(rt_stream *s) {
-    while (s->first != NULL) {
-        task *t = s->first;
-        s->first = t->next;
-        if (t->drop != NULL) t->drop(t->arg);
-        asn_free(t);
-        atomic_fetch_add(&s->finished, 1);
-    }
-    s->last = NULL;
-}
-
 aclError rt_stream_abort(rt_stream *s) {
     pthread_mutex_lock(&s->lock);
     stream_drop_tasks(s);
+    atomic_fetch_add(&s->aborts, 1);
+    s->stopped = 0;
+    atomic_fetch_and(&s->head.state, ~(uint32_t)ASNRT_STOPPED);
     if (atomic_load(&s->finished) == atomic_load(&s->pushed))
         atomic_fetch_and(&s->head.state, ~(uint32_t)ASNRT_QUEUED);
     if (s->waiters != 0) pthread_cond_broadcast(&s->done);
@@ -425,6 +479,7 @@ void rt_stream_free(rt_stream *s, bool drop_tasks) {
     (void)(drop_tasks ? rt_stream_abort(s) : rt_stream_wait(s, -1));
     rt_callbacks_forget(s);
     rt_allocator_forget(s);
+    rt_limits_forget(s);
     pthread_mutex_lock(&s->lock);
     s->stop = true;
     bool join = s->worker_alive;

@@ -314,9 +314,20 @@ static int hot_workers(void) {
     return hot;
 }
 
+static _Thread_local uint32_t limit; /* 0: none */
+
+void asn_pool_limit(uint32_t cores) {
+    limit = cores;
+}
+
+static int threads_allowed(void) {
+    int threads = asn_pool_threads();
+    return limit != 0 && threads > (int)limit ? (int)limit : threads;
+}
+
 static int width_beside(double work_ns, int others) {
     if (work_ns < HOT_WORK_NS) return 1;
-    int threads = asn_pool_threads() - others;
+    int threads = threads_allowed() - others;
     if (threads < 1) return 1;
     if (threads == 1 || atomic_load_explicit(&region.busy, memory_order_relaxed))
         return 1;
@@ -348,10 +359,10 @@ static void run_region(asnd_pool_fn fn, void *ctx, int64_t chunks, double work_n
                        int others) {
     int width = chunks > 1 ? width_beside(work_ns, others) : 1;
     bool wake = work_ns >= COLD_WORK_NS;
-    if (width == 1 && chunks > 1 && work_ns >= HOT_WORK_NS && asn_pool_threads() > 1 &&
+    if (width == 1 && chunks > 1 && work_ns >= HOT_WORK_NS && threads_allowed() > 1 &&
         !atomic_load_explicit(&region.busy, memory_order_relaxed) && !others &&
         recurs(work_ns)) {
-        width = asn_pool_threads();
+        width = threads_allowed();
         wake = true;
     }
     if (width > 1 && !atomic_exchange(&region.busy, true)) {

@@ -31,4 +31,8 @@ int asn_pool_width(double work_ns);
 int asn_pool_set_threads(int n);
 int asn_pool_threads(void);
 
+/* Regions of the calling thread use at most `cores` threads from here on; 0: as many as
+ * there are. */
+void asn_pool_limit(uint32_t cores);
+
 #endif

@@ -159,7 +159,7 @@ static asn_status fused_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_tmp_view(tmp, q->loop, out->ndim, out->shape, &sum));
     ASN_TRY(asn_cpu_matmul(&x[0].nd, &x[1].nd, &sum.nd));
     asnd_prog p;
-    int values[ASN_MAX_PARAMS] = {0};
+    int values[ASN_FEW_PARAMS] = {0};
     asn_prog_begin(&p, out->ndim, out->shape, 0);
     values[0] = asn_prog_in(&p, &sum.nd);
     for (int k = 0; k < 2; k++) { /* bias, x3 */

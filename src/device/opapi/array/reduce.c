@@ -241,8 +241,9 @@ static asn_status norm(const reduce_plan *r, const asnd_nd *in, const asnd_view 
     }
     asn_prog_reduce(&p, op, x, &acc.nd);
     ASN_TRY(asn_prog_run(&p));
+    bool root = r->kind == ASN_REDUCE_NORM && order != 0 && order != 1 && !isinf(order);
+    if (!root) return finish(kept, &acc, ASN_OP_NONE);
     if (order == 2) return finish(kept, &acc, ASN_OP_SQRT);
-    if (order == 0 || order == 1 || isinf(order)) return finish(kept, &acc, ASN_OP_NONE);
     asn_prog_begin(&p, acc.nd.ndim, acc.shape, 0);
     x = asn_prog_in(&p, &acc.nd);
     x = asn_prog_op2(&p, ASN_OP_POWER, x, asn_prog_const(&p, real, 1 / order));
@@ -264,7 +265,8 @@ static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     case ASN_REDUCE_VAR:
     case ASN_REDUCE_STD:
         return variance(r, in, &kept, r->second < 0 ? NULL : &second, tmp);
-    case ASN_REDUCE_NORM: return norm(r, in, &kept, tmp);
+    case ASN_REDUCE_NORM:
+    case ASN_REDUCE_POWERS: return norm(r, in, &kept, tmp);
     default: return simple(r, in, &kept, tmp);
     }
 }
@@ -319,7 +321,7 @@ static asn_status read_options(const asnd_call *c, options *o) {
                    .whole = true,
                    .number = 1};
     bool empty = true;
-    if (c->op->arg == ASN_REDUCE_NORM) o->number = 2;
+    if (c->op->arg >= ASN_REDUCE_NORM) o->number = 2;
     for (int i = 1; i < c->op->num_params; i++) {
         const asnd_param *p = &c->op->params[i];
         o->whole &= p->kind != ASN_INTS && strcmp(p->name, "dim") != 0;
@@ -340,6 +342,8 @@ static asn_status read_options(const asnd_call *c, options *o) {
         }
     }
     /* It counts only where no dimensions are given. */
+    if (c->op->arg == ASN_REDUCE_POWERS && fabs(o->number) >= INT32_MAX)
+        o->number = copysign(INFINITY, o->number);
     o->noop = o->noop && empty;
     if (o->noop) o->mask = 0;
     return ASN_OK;
@@ -372,7 +376,7 @@ asn_status asn_planner_reduce(asnd_call *c) {
     for (int d = 0; d < in->ndim; d++)
         if (o.mask >> d & 1) count *= in->shape[d];
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    bool needs_one = is_extreme(kind) || (kind == ASN_REDUCE_NORM && isinf(o.number));
+    bool needs_one = is_extreme(kind) || (kind >= ASN_REDUCE_NORM && isinf(o.number));
     if (count == 0 && needs_one)
         return asn_error_set(ASN_ERR_VALUE, "%s: no elements have no extreme",
                              c->op->name);

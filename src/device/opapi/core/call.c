@@ -11,10 +11,9 @@
  */
 #include "device/opapi/core/call.h"
 
-#include <string.h>
-
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The error of a parameter that is NULL and may not be. */
 static asn_status absent(const asnd_call *c, int i) {
@@ -202,6 +201,12 @@ asn_status asn_call_no_memory(void) {
     return asn_error_set(ASN_ERR_MEMORY, "no memory for another operator call");
 }
 
+int asn_call_param_named(const asnd_call *c, const char *name) {
+    for (int i = 0; i < c->op->num_params; i++)
+        if (strcmp(c->op->params[i].name, name) == 0) return i;
+    return -1;
+}
+
 /* An operator with several outputs has its planner say which; this is the one whose shape
  * the elementwise operators follow. */
 int asn_call_out(const asnd_call *c) {
@@ -210,12 +215,6 @@ int asn_call_out(const asnd_call *c) {
             return i;
     for (int i = 0; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_INOUT) return i;
-    return -1;
-}
-
-int asn_call_param(const asnd_call *c, const char *name) {
-    for (int i = 0; i < c->op->num_params; i++)
-        if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;
 }
 

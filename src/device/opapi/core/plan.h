@@ -33,6 +33,7 @@ typedef enum {
     ASN_REDUCE_VAR,
     ASN_REDUCE_STD,
     ASN_REDUCE_NORM,
+    ASN_REDUCE_POWERS, /* a norm without its root */
 } asnd_reduce_kind;
 ASN_PLANNER(reduce);
 /* The output has the input's shape without the mask's dimensions, or with extent 1 there.
@@ -120,7 +121,6 @@ ASN_PLANNER(fused_matmul);
 ASN_PLANNER(qkv);
 
 /* misc.c */
-ASN_PLANNER(softmax);
 ASN_PLANNER(equal);
 ASN_PLANNER(precision_compare);
 ASN_PLANNER(trace);
@@ -150,7 +150,7 @@ ASN_PLANNER(layer_norm);
 ASN_PLANNER(layer_norm_backward);
 
 /* batch_norm.c, batch_norm_parts.c, group_norm.c: arg 1 of group_norm is the SiLU behind,
- * 2 its flag */
+ * 2 its flag, 3 Swish with a flag and a scale */
 ASN_PLANNER(batch_norm);
 ASN_PLANNER(batch_norm_backward);
 ASN_PLANNER(batch_norm_stats);
@@ -162,7 +162,12 @@ ASN_PLANNER(batch_norm_reduce);
 ASN_PLANNER(batch_norm_elemt_backward);
 ASN_PLANNER(group_norm);
 ASN_PLANNER(group_norm_backward);
+ASN_PLANNER(group_norm_swish_grad);
 ASN_PLANNER(instance_norm);
+
+/* residual_norm.c: arg 1 adds 1 to the weight */
+ASN_PLANNER(residual_norm);
+ASN_PLANNER(residual_norm_grad);
 
 /* class_loss.c: arg 2 has positions */
 ASN_PLANNER(nll);
@@ -183,8 +188,24 @@ ASN_PLANNER(dropout_do_mask);
 ASN_PLANNER(rrelu);
 ASN_PLANNER(adam);
 
-/* softmax.c: arg 1 is the logarithm */
+/* softmax.c: arg 1 is the logarithm; of masked_softmax a mask of bool, 0 summands */
+ASN_PLANNER(softmax);
 ASN_PLANNER(softmax_backward);
+ASN_PLANNER(masked_softmax);
+ASN_PLANNER(masked_softmax_backward);
+
+/* rotary.c: arg is the mode of operators without one; rope_cache.c */
+ASN_PLANNER(rotary);
+ASN_PLANNER(rotary_grad);
+ASN_PLANNER(rope_cache);
+
+/* flash_plan.c; infer_plan.c: arg 1 has lengths of keys alone */
+ASN_PLANNER(flash_attention);
+ASN_PLANNER(infer_attention);
+
+/* attention_update.c */
+ASN_PLANNER(attention_update);
+ASN_PLANNER(ring_attention_update);
 
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);

@@ -63,9 +63,11 @@ static asn_status elemt_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_norm n;
     asnd_view weight, bias, mean, invstd;
     begin(&n, asn_exec_nd(e, p->operand[0]));
-    asnd_norm_params q = {channels(e, p, 3, &n, &mean), channels(e, p, 4, &n, &invstd),
-                          channels(e, p, 1, &n, &weight), channels(e, p, 2, &n, &bias)};
-    return asn_norm_apply(&n, &q, false, asn_exec_nd(e, p->operand[5]));
+    asnd_norm_params q = {.mean = channels(e, p, 3, &n, &mean),
+                          channels(e, p, 4, &n, &invstd),
+                          channels(e, p, 1, &n, &weight),
+                          channels(e, p, 2, &n, &bias)};
+    return asn_norm_apply(&n, &q, asn_exec_nd(e, p->operand[5]));
 }
 
 /* Parts: gradOut, input, mean, invstd, then sumDy, sumDyXmu, gradWeight, gradBias, each

@@ -53,7 +53,7 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const gate_plan *g = plan;
     const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
-    int values[ASN_MAX_PARAMS] = {0};
+    int values[ASN_FEW_PARAMS] = {0};
     halves h;
     asnd_prog p;
     halve(&h, self, g);
@@ -73,7 +73,7 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     const gate_plan *g = plan;
     const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
-    int values[ASN_MAX_PARAMS] = {0};
+    int values[ASN_FEW_PARAMS] = {0};
     halves h, out;
     asnd_prog p;
     halve(&h, self, g);
@@ -116,11 +116,12 @@ static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
  * self, gelu, dim, approximate, gradInput). arg 1: a gradient. */
 asn_status asn_planner_gate(asnd_call *c) {
     bool backward = c->op->arg == 1;
-    int self = asn_call_param(c, "self"), dim = asn_call_param(c, "dim"),
+    int self = asn_call_param_named(c, "self"), dim = asn_call_param_named(c, "dim"),
         out = asn_call_out(c);
-    int left = asn_call_param(c, "activateLeft"), how = asn_call_param(c, "approximate");
-    int gelu = asn_call_param(c, "gelu"), out_gelu = asn_call_param(c, "outGelu"),
-        axis = 0;
+    int left = asn_call_param_named(c, "activateLeft"),
+        how = asn_call_param_named(c, "approximate");
+    int gelu = asn_call_param_named(c, "gelu"),
+        out_gelu = asn_call_param_named(c, "outGelu"), axis = 0;
     const asnd_nd *a = asn_call_nd(c, self);
     int64_t half[ASN_ND_MAX_DIMS], variant = how < 0 ? 0 : asn_call_int(c, how);
     ASN_TRY(check_halves(c, self, dim, &axis, half));

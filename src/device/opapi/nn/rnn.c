@@ -182,7 +182,7 @@ static asn_status check_length(const asnd_call *c, int list, int64_t want) {
 /* A tensor of the input's dtype, by name; its operand, or -1: it is NULL. */
 static asn_status tensor_of(const asnd_call *c, const char *name, int ndim,
                             const int64_t *shape, int *operand) {
-    int i = asn_call_param(c, name);
+    int i = asn_call_param_named(c, name);
     *operand = -1;
     if (i < 0 || c->first[i] < 0) return ASN_OK;
     *operand = c->first[i];
@@ -193,7 +193,7 @@ static asn_status tensor_of(const asnd_call *c, const char *name, int ndim,
 /* Weights and biases of every layer and direction, as `list` has them. */
 static asn_status check_params(const asnd_call *c, const asnd_rnn *p, const char *name,
                                int *first) {
-    int list = asn_call_param(c, name), wide = p->gates * (int)p->hidden;
+    int list = asn_call_param_named(c, name), wide = p->gates * (int)p->hidden;
     int count = p->layers * p->directions;
     ASN_TRY(check_length(c, list, count * (p->biases ? 4 : 2)));
     for (int k = 0; k < count; k++) {
@@ -212,20 +212,21 @@ static asn_status check_params(const asnd_call *c, const asnd_rnn *p, const char
  */
 static asn_status read_sizes(const asnd_call *c, asnd_rnn *p) {
     const asnd_nd *x = asn_call_nd(c, 0);
-    int sizes = asn_call_param(c, "batchSizes"), list = asn_call_param(c, "params");
-    int hx = asn_call_param(c, "hx");
-    p->biases = asn_call_int(c, asn_call_param(c, "hasBiases")) != 0;
-    p->batch_first = asn_call_int(c, asn_call_param(c, "batchFirst")) != 0;
-    p->directions = asn_call_int(c, asn_call_param(c, "bidirection")) ? 2 : 1;
-    int64_t layers = asn_call_int(c, asn_call_param(c, "numLayers"));
+    int sizes = asn_call_param_named(c, "batchSizes"),
+        list = asn_call_param_named(c, "params");
+    int hx = asn_call_param_named(c, "hx");
+    p->biases = asn_call_int(c, asn_call_param_named(c, "hasBiases")) != 0;
+    p->batch_first = asn_call_int(c, asn_call_param_named(c, "batchFirst")) != 0;
+    p->directions = asn_call_int(c, asn_call_param_named(c, "bidirection")) ? 2 : 1;
+    int64_t layers = asn_call_int(c, asn_call_param_named(c, "numLayers"));
     if (layers < 1 || layers > 1024)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: numLayers is %lld; it must be in [1, 1024]",
                              c->op->name, (long long)layers);
     p->layers = (int)layers;
-    int dropout = asn_call_param(c, "dropout");
+    int dropout = asn_call_param_named(c, "dropout");
     if (dropout >= 0 && asn_call_double(c, dropout) != 0 &&
-        asn_call_int(c, asn_call_param(c, "train")) != 0)
+        asn_call_int(c, asn_call_param_named(c, "train")) != 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: dropout is %g; it must be 0",
                              c->op->name, asn_call_double(c, dropout));
     ASN_TRY(asn_call_floating(c, 0));
@@ -280,7 +281,7 @@ static int sequence(const asnd_rnn *p, int64_t width, int64_t *shape) {
 
 /* hx: LSTM's list of h and c (empty: zeros), GRU's tensor. */
 static asn_status check_states(const asnd_call *c, asnd_rnn *p, const int64_t *state) {
-    int hx = asn_call_param(c, "hx");
+    int hx = asn_call_param_named(c, "hx");
     p->h0 = p->c0 = -1;
     if (!p->lstm) return tensor_of(c, "hx", 3, state, &p->h0);
     if (c->args[hx].p == NULL || asn_call_array(c, hx)->size == 0) return ASN_OK;
@@ -305,7 +306,7 @@ static asn_status check_saved(const asnd_call *c, asnd_rnn *p, bool back) {
         char name[16];
         strcpy(name, p->lstm ? lstm[k] : gru[k]);
         if (!back) strcat(name, "Out");
-        int list = asn_call_param(c, name);
+        int list = asn_call_param_named(c, name);
         p->saved[k] = -1;
         if (!back && (c->args[list].p == NULL || asn_call_array(c, list)->size == 0))
             continue;
@@ -362,7 +363,7 @@ asn_status asn_planner_rnn_backward(asnd_call *c) {
     memset(&p, 0, sizeof p);
     p.lstm = c->op->arg != 0;
     p.gates = p.lstm ? 4 : 3;
-    int mask = asn_call_param(c, "outputMask");
+    int mask = asn_call_param_named(c, "outputMask");
     if (mask >= 0 && c->args[mask].p != NULL)
         return asn_error_set(ASN_ERR_VALUE, "%s: outputMask must be NULL", c->op->name);
     ASN_TRY(read_sizes(c, &p));

@@ -42,7 +42,7 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
     int out = asn_call_out(c);
     roi_plan q = {.back = back};
     asnd_rois *g = &q.g;
-    int64_t mode = asn_call_int(c, asn_call_param(c, "roiEndMode"));
+    int64_t mode = asn_call_int(c, asn_call_param_named(c, "roiEndMode"));
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_same_dtype(c, 0, 1));
     ASN_TRY(asn_call_same_dtype(c, 0, out));
@@ -55,7 +55,7 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
                              (long long)mode);
     static const char *const names[] = {"pooledHeight", "pooledWidth"};
     for (int d = 0; d < 2; d++) {
-        g->pooled[d] = asn_call_int(c, asn_call_param(c, names[d]));
+        g->pooled[d] = asn_call_int(c, asn_call_param_named(c, names[d]));
         g->size[d] = in[2 + d];
         if (g->pooled[d] < 1 || g->pooled[d] > INT32_MAX || g->size[d] < 1)
             return asn_error_set(ASN_ERR_VALUE,
@@ -66,8 +66,8 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
     }
     g->images = in[0];
     g->channels = in[1];
-    g->samples = asn_call_int(c, asn_call_param(c, "sampleNum"));
-    g->scale = asn_call_double(c, asn_call_param(c, "spatialScale"));
+    g->samples = asn_call_int(c, asn_call_param_named(c, "sampleNum"));
+    g->scale = asn_call_double(c, asn_call_param_named(c, "spatialScale"));
     g->mode = (int)mode;
     const int64_t bins[4] = {g->count, in[1], g->pooled[0], g->pooled[1]};
     ASN_TRY(asn_call_same_shape(c, back ? 0 : out, 4, bins));

@@ -35,8 +35,9 @@ static asn_status upsample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 static asn_status axes_of(const asnd_call *c, const int64_t *image, int spatial,
                           asnd_resample_axis *axes) {
     int64_t size[3];
-    ASN_TRY(asn_image_ints(c, asn_call_param(c, "outputSize"), spatial, 1, -1, size));
-    int align = asn_call_param(c, "alignCorners"), scales = 0;
+    ASN_TRY(
+        asn_image_ints(c, asn_call_param_named(c, "outputSize"), spatial, 1, -1, size));
+    int align = asn_call_param_named(c, "alignCorners"), scales = 0;
     for (int d = 0; d < spatial; d++) {
         if (image[2 + d] < 1 || image[2 + d] > INT32_MAX)
             return asn_error_set(
@@ -64,7 +65,7 @@ static asn_status check_dtypes(const asnd_call *c, int out) {
  * mode times 4, and the spatial dimensions. */
 asn_status asn_planner_upsample(asnd_call *c) {
     int out = asn_call_out(c), spatial = c->op->arg & 3;
-    int given = asn_call_param(c, "inputSize"), ndim = spatial + 2;
+    int given = asn_call_param_named(c, "inputSize"), ndim = spatial + 2;
     const asnd_nd *self = asn_call_nd(c, 0);
     const int64_t *image = self->shape;
     asnd_resample_axis axes[3];

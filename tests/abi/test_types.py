@@ -1,0 +1,248 @@
+"""Operators by the name of their type (aclopCompileAndExecute) against NumPy."""
+
+import ctypes
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+from aclnn import lib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import gen_opapi  # noqa: E402
+
+DTYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12}  # fmt: skip
+UNDEFINED = -1
+for name in ("aclopCreateAttr", "aclCreateTensorDesc", "aclCreateDataBuffer"):
+    getattr(lib, name).restype = ctypes.c_void_p
+lib.aclGetCompileoptSize.restype = ctypes.c_size_t
+lib.aclGetRecentErrMsg.restype = ctypes.c_char_p
+
+
+def described(array):
+    """A description and a buffer of an array; None: an optional tensor that is not there."""
+    if array is None:
+        desc = lib.aclCreateTensorDesc(UNDEFINED, 0, None, -1)
+        return ctypes.c_void_p(desc), ctypes.c_void_p(
+            lib.aclCreateDataBuffer(None, ctypes.c_size_t(0))
+        )
+    assert array.flags.c_contiguous
+    dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+    desc = lib.aclCreateTensorDesc(DTYPES[array.dtype.name], array.ndim, dims, 2)
+    buffer = lib.aclCreateDataBuffer(
+        ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)
+    )
+    return ctypes.c_void_p(desc), ctypes.c_void_p(buffer)
+
+
+def attributes(values):
+    attr = ctypes.c_void_p(lib.aclopCreateAttr())
+    for key, value in values.items():
+        name = key.encode()
+        if isinstance(value, bool):
+            code = lib.aclopSetAttrBool(attr, name, ctypes.c_uint8(value))
+        elif isinstance(value, int):
+            code = lib.aclopSetAttrInt(attr, name, ctypes.c_int64(value))
+        elif isinstance(value, float):
+            code = lib.aclopSetAttrFloat(attr, name, ctypes.c_float(value))
+        elif isinstance(value, str):
+            code = lib.aclopSetAttrString(attr, name, value.encode())
+        else:
+            code = lib.aclopSetAttrListInt(
+                attr, name, len(value), (ctypes.c_int64 * len(value))(*value)
+            )
+        assert code == 0
+    return attr
+
+
+def call(name, inputs, outputs, **values):
+    """The code; outputs are written."""
+    attr = attributes(values)
+    lists = [[described(a) for a in side] for side in (inputs, outputs)]
+    arrays = [
+        [(ctypes.c_void_p * max(len(side), 1))(*[p[k].value for p in side]) for k in (0, 1)]
+        for side in lists
+    ]
+    code = lib.aclopCompileAndExecute(
+        name.encode(), len(inputs), *arrays[0], len(outputs), *arrays[1], attr, 0, 0, None, None
+    )
+    lib.aclopDestroyAttr(attr)
+    for desc, buffer in lists[0] + lists[1]:
+        lib.aclDestroyTensorDesc(desc)
+        assert lib.aclDestroyDataBuffer(buffer) == 0
+    return code or lib.aclrtSynchronizeStream(None)
+
+
+def check(name, inputs, want, rtol=2e-6, **values):
+    want = np.asarray(want)
+    out = np.zeros(want.shape, want.dtype)
+    assert call(name, inputs, [out], **values) == 0, lib.aclGetRecentErrMsg()
+    np.testing.assert_allclose(out, want, rtol=rtol, atol=rtol)
+
+
+rng = np.random.default_rng(5)
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Abs",
+        "Ceil",
+        "Cos",
+        "Exp",
+        "Expm1",
+        "Floor",
+        "Log1p",
+        "Sign",
+        "Sin",
+        "Sqrt",
+        "Tanh",
+        "Trunc",
+    ],
+)
+def test_of_one(name):
+    x = np.abs(normal(3, 4)) if name in ("Sqrt", "Log1p") else normal(3, 4)
+    check(name, [x], getattr(np, name.lower())(x))
+
+
+def test_of_two():
+    a, b = normal(3, 4), normal(4)
+    for name, f in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply), ("RealDiv", np.divide),
+                    ("Maximum", np.maximum), ("Minimum", np.minimum), ("Less", np.less), ("NotEqual", np.not_equal),
+                    ("FloorMod", np.mod), ("Mod", np.fmod)):  # fmt: skip
+        check(name, [a, b], f(a, b))
+    check("Pow", [np.abs(a), b], np.abs(a) ** b)
+    check("Square", [a], a * a)
+    check("Adds", [a], a + np.float32(0.5), value=0.5)
+    check("Muls", [a], a * 3, value=3.0)
+    check("Maximums", [a], np.maximum(a, 0), value=0)
+    check("Select", [a > 0, a, a * 2], np.where(a > 0, a, a * 2))
+    check("AddN", [a, a, a], a + a + a, N=3)
+    check(
+        "ClipByValue", [a, np.array(-1, np.float32), np.array(0.5, np.float32)], np.clip(a, -1, 0.5)
+    )
+
+
+def test_reductions():
+    a = normal(2, 3, 5)
+    axes = np.array([0, 2], np.int64)
+    for name, f in (
+        ("ReduceSum", np.sum),
+        ("ReduceMean", np.mean),
+        ("ReduceMax", np.max),
+        ("ReduceMin", np.min),
+    ):
+        check(name, [a, axes], f(a, axis=(0, 2)), rtol=1e-5)
+        check(
+            name,
+            [a, axes.astype(np.int32)],
+            f(a, axis=(0, 2), keepdims=True),
+            rtol=1e-5,
+            keep_dims=True,
+        )
+        check(name + "D", [a], f(a, axis=(1,)), rtol=1e-5, axes=[1], keep_dims=False)
+    check("ReduceAllD", [a > 0], (a > 0).all(axis=2), axes=[2])
+    check("ReduceProdD", [a], a.prod(axis=1), rtol=1e-5, axes=[1])
+    check("CumsumD", [a], a.cumsum(axis=1), rtol=1e-5, axis=1)
+    for p in (0.0, 1.0, 2.0, 3.0, 2147483648.0, -2147483648.0):
+        powers = np.zeros((2, 5), np.float32)
+        order = p if abs(p) < 1e9 else np.copysign(np.inf, p)
+        assert call("LpNormReduceV2", [a], [powers], p=p, axes=[1], keepdim=False, epsilon=0.0) == 0
+        check(
+            "LpNormUpdateV2",
+            [powers],
+            np.linalg.norm(a, ord=order, axis=1),
+            rtol=1e-5,
+            p=p,
+            epsilon=0.0,
+        )
+
+
+def test_moves():
+    a = normal(2, 3, 4)
+    check("Identity", [a], a)
+    check("Cast", [a], a.astype(np.int32), dst_type=3)
+    check("BroadcastTo", [a[:1].copy(), np.array([5, 3, 4])], np.broadcast_to(a[:1], (5, 3, 4)))
+    check("BroadcastToD", [a[:1]], np.broadcast_to(a[:1], (5, 3, 4)), shape=[5, 3, 4])
+    check("TileD", [a], np.tile(a, (2, 1, 3)), multiples=[2, 1, 3])
+    check("TransposeD", [a], a.transpose(2, 0, 1), perm=[2, 0, 1])
+    check("Transpose", [a, np.array([1, 0, 2])], a.transpose(1, 0, 2))
+    check(
+        "ConcatD", [a, a[:, :1].copy(), a], np.concatenate([a, a[:, :1], a], 1), concat_dim=1, N=3
+    )
+    check("Pack", [a, a], np.stack([a, a], 1), axis=1, N=2)
+    check("GatherV2", [a, np.array([2, 0, 1]), np.array([1])], a[:, [2, 0, 1]])
+    check("OnesLike", [a], np.ones_like(a))
+    outs = [np.zeros((2, n, 4), np.float32) for n in (1, 2)]
+    assert call("SplitVD", [a], outs, size_splits=[1, 2], split_dim=1, num_split=2) == 0
+    np.testing.assert_array_equal(np.concatenate(outs, 1), a)
+
+
+def test_products():
+    a, b = normal(5, 3), normal(3, 4)
+    for x in (False, True):
+        for y in (False, True):
+            pair = [np.ascontiguousarray(a.T) if x else a, np.ascontiguousarray(b.T) if y else b]
+            check("MatMulV2", [*pair, None, None], a @ b, rtol=1e-5, transpose_x1=x, transpose_x2=y)
+    a, b = normal(2, 5, 3), normal(2, 4, 3)
+    check("BatchMatMulV2", [a, b], a @ b.transpose(0, 2, 1), rtol=1e-5, adj_x1=False, adj_x2=True)
+
+
+def test_activations():
+    a = normal(4, 6)
+    soft = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    check("SoftmaxV2", [a], soft, rtol=1e-5, axes=[1])
+    check(
+        "SoftmaxGrad", [soft, a], soft * (a - (a * soft).sum(1, keepdims=True)), rtol=1e-5, axes=[1]
+    )
+    check("LeakyRelu", [a], np.where(a > 0, a, 0.1 * a), rtol=1e-5, negative_slope=0.1)
+    check("TanhGrad", [np.tanh(a), a], a * (1 - np.tanh(a) ** 2), rtol=1e-5)
+    check("Relu6", [a * 9], np.clip(a * 9, 0, 6))
+
+
+def test_errors():
+    a = normal(3)
+    out = np.zeros(3, np.float32)
+    assert call("NoSuchType", [a], [out]) == 100024
+    assert b"NoSuchType" in lib.aclGetRecentErrMsg()
+    assert call("Adds", [a], [out]) == 100023  # no attribute
+    assert b"value" in lib.aclGetRecentErrMsg()
+    assert call("Adds", [a], [out], value="text") == 100023
+    assert call("Abs", [], [out]) == 161001
+    assert call("Abs", [a], [np.zeros(4, np.float32)]) == 161002
+    assert call("BroadcastTo", [a], [out]) == 100021
+    assert (
+        lib.aclopCompileAndExecute(None, 0, None, None, 0, None, None, None, 0, 0, None, None)
+        == 100000
+    )
+    assert (
+        lib.aclopCompileAndExecute(b"Abs", 1, None, None, 0, None, None, None, 0, 0, None, None)
+        == 100000
+    )
+    assert lib.aclopCompile(b"Abs", 0, None, 0, None, None, 0, 0, None) == 0
+    assert lib.aclopCompile(b"NoSuchType", 0, None, 0, None, None, 0, 0, None) == 100024
+
+
+def test_compile_options():
+    JIT = 10
+    size = lib.aclGetCompileoptSize(JIT)
+    text = ctypes.create_string_buffer(size)
+    assert lib.aclGetCompileopt(JIT, text, ctypes.c_size_t(size)) == 0 and text.value == b"disable"
+    assert lib.aclSetCompileopt(JIT, b"enable") == 0
+    assert lib.aclGetCompileoptSize(JIT) == 7
+    assert lib.aclGetCompileopt(JIT, text, ctypes.c_size_t(3)) == 100000
+    assert lib.aclGetCompileopt(JIT, text, ctypes.c_size_t(7)) == 0 and text.value == b"enable"
+    assert lib.aclSetCompileopt(JIT, b"disable") == 0
+    assert lib.aclSetCompileopt(99, b"x") == 100000 and lib.aclGetCompileoptSize(99) == 0
+    assert lib.aclSetCompileopt(JIT, None) == 100000
+    assert lib.aclopSetCompileFlag(1) == 0 and lib.aclopSetCompileFlag(2) == 100000
+
+
+def test_the_table():
+    rows = gen_opapi.types(gen_opapi.operators(hidden=True))
+    assert len(rows) > 100
+    assert [r.name for r in rows] == sorted(r.name for r in rows)
