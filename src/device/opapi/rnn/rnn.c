@@ -5,7 +5,7 @@
  * valid rows of every step, it is (rows, features), where rows are time * batch (CANN's
  * form: steps padded to the whole batch) or the sum of the sizes (PyTorch's packed form).
  */
-#include "device/opapi/nn/rnn.h"
+#include "device/opapi/rnn/rnn.h"
 
 #include <string.h>
 

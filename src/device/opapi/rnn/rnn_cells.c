@@ -7,7 +7,7 @@
  */
 #include "device/opapi/core/packed.h"
 #include "device/opapi/core/program.h"
-#include "device/opapi/nn/rnn.h"
+#include "device/opapi/rnn/rnn.h"
 
 static int times(asnd_prog *p, int a, int b) {
     return asn_prog_op2(p, ASN_OP_MULTIPLY, a, b);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "device/opapi/core/program.h"
-#include "device/opapi/nn/rnn.h"
+#include "device/opapi/rnn/rnn.h"
 
 asn_status asn_rnn_forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
 

@@ -13,7 +13,7 @@
 #include "device/cpu/gemm/gemm.h"
 
 #include "device/opapi/core/program.h"
-#include "device/opapi/nn/rnn.h"
+#include "device/opapi/rnn/rnn.h"
 
 asn_status asn_rnn_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
 
