@@ -1,5 +1,12 @@
 /* CPU device, operators: LSTM and GRU, planning and what both directions share (rnn.h).
  *
+ * x is the input, T steps of B rows; a layer is PyTorch's nn.LSTM or nn.GRU with the same
+ * parameters in the same order: of each layer and direction weight_ih (gates * hidden,
+ * input), weight_hh (gates * hidden, hidden) and, with biases, bias_ih and bias_hh. The
+ * input of a layer behind the first is the output of both directions of the one before,
+ * side by side. dropout between layers is refused while training, since CANN documents it
+ * as not supported; projections have no place in the parameters.
+ *
  * Lists and tensors are found by the parameters' names. A sequence is (time, batch,
  * features), or (batch, time, features) where the batch is first; with batchSizes, the
  * valid rows of every step, it is (rows, features), where rows are time * batch (CANN's
@@ -155,6 +162,7 @@ static asn_status check_member(const asnd_call *c, int list, int k, int ndim,
     if (o->is_absent)
         return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s[%d] is NULL", c->op->name,
                              c->op->params[list].name, k);
+    /* Lists have no dtype of their own: each member is held against the input. */
     bool same = o->nd.ndim == ndim;
     for (int d = 0; d < ndim && same; d++)
         same = o->nd.shape[d] == shape[d];
@@ -224,6 +232,7 @@ static asn_status read_sizes(const asnd_call *c, asnd_rnn *p) {
                              "%s: numLayers is %lld; it must be in [1, 1024]",
                              c->op->name, (long long)layers);
     p->layers = (int)layers;
+    /* Ignoring it would give other numbers than the program expects. */
     int dropout = asn_call_param_named(c, "dropout");
     if (dropout >= 0 && asn_call_double(c, dropout) != 0 &&
         asn_call_int(c, asn_call_param_named(c, "train")) != 0)
@@ -250,12 +259,14 @@ static asn_status read_sizes(const asnd_call *c, asnd_rnn *p) {
         p->time = asn_call_nd(c, sizes)->shape[0];
         p->rows = x->shape[0];
         p->batch_first = false;
+        /* LSTM's hx is a list, which may be empty; GRU's a tensor. */
         bool given =
             hx >= 0 && c->first[hx] >= 0 &&
             (c->op->params[hx].kind == ASN_IN || asn_call_array(c, hx)->size > 0);
         const asnd_operand *h = given ? &c->e->operands[c->first[hx]] : NULL;
         p->batch = h && !h->is_absent && h->nd.ndim == 3 ? h->nd.shape[1] : 0;
     }
+    /* A batch that nothing tells is 0, and refused here. */
     if (p->time < 1 || p->batch < 1 || p->hidden < 1 || p->input < 1)
         return asn_error_set(
             ASN_ERR_VALUE,
@@ -298,6 +309,7 @@ static asn_status check_states(const asnd_call *c, asnd_rnn *p, const int64_t *s
 static asn_status check_saved(const asnd_call *c, asnd_rnn *p, bool back) {
     static const char *const lstm[] = {"i", "j", "f", "o", "h", "c", "tanhC"};
     static const char *const gru[] = {"r", "z", "n", "hn", "h"};
+    /* The names that CANN's pages give the lists, without Out. */
     const int64_t step[3] = {p->time, p->batch, p->hidden};
     int count = p->layers * p->directions;
     p->num_saved = p->lstm ? RNN_LSTM_SAVED : RNN_GRU_SAVED;

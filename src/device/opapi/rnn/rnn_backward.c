@@ -5,6 +5,12 @@
  * those of all steps the weights' gradients and that of the layer's input are one product
  * each.
  *
+ * With s the step before in the direction: dW_ih = sum of d_t^T x_t, dW_hh = sum of d_t^T
+ * h_s, db = sum of d_t over steps and rows, dx_t = d_t W_ih; the state's gradient is d_t
+ * W_hh. Rows behind a sequence's end have d = 0, so that sums may run over all of them,
+ * and keep the gradient of the state that their sequence ended with until its last step
+ * comes.
+ *
  * GRU: dn = dh (1 - z) (1 - n^2), dz = dh (h' - n) z (1 - z), dr = dn hn r (1 - r), and
  * of the state's part of n dn r; dh' = dh z + those by weight_hh.
  */
@@ -102,6 +108,7 @@ static asn_status gru_step(layer *l, int64_t i) {
     asn_rnn_rows(&dh_rows, p->t, l->dh, n, hidden, hidden);
     asnd_prog q;
     asn_prog_begin(&q, 2, dh_rows.shape, 0);
+    /* v: what was saved; left: 1 - v, and 1 - n^2 of the new state. */
     int v[RNN_GRU_SAVED], left[RNN_GRU_SAVED];
     int one = asn_prog_const(&q, p->t, 1);
     for (int k = 0; k < RNN_GRU_H; k++) {
@@ -135,6 +142,7 @@ static asn_status put_param(aclOpExecutor *e, const asnd_rnn *p, int operand, ch
     int64_t rows = p->time * p->batch, wide = p->gates * p->hidden;
     asnd_view made, g, v;
     ASN_TRY(asn_image_result(e, tmp, out, p->t, &made));
+    /* A weight's gradient is a product over all steps, a bias' their sum. */
     asn_rnn_rows(&g, p->t, grads, rows, wide, wide);
     if (width > 0) {
         asnd_view to;
@@ -179,6 +187,7 @@ static asn_status run_layer(aclOpExecutor *e, layer *l, int index, asnd_tmp *tmp
         int64_t at = l->reverse ? i : p->time - 1 - i;
         ASN_TRY(p->lstm ? lstm_step(l, at) : gru_step(l, at));
     }
+    /* k = 0: of the input's part; 1: of the state's. */
     for (int k = 0; k < 2; k++) {
         int to = asn_rnn_param(p, p->dparams, index, k);
         ASN_TRY(put_param(e, p, to, l->grads[k], k ? l->h_prev : l->x,

@@ -1,6 +1,10 @@
 /* CPU device, operators: the LSTM cell and its gradient as fused programs, and
  * ThnnFusedLstmCell, which is one cell (see rnn.h).
  *
+ * The programs run over (rows, hidden). Their views may have any distance between rows,
+ * so that gates lie side by side as the product makes them, (rows, 4 hidden), and lists
+ * of saved values as CANN has them.
+ *
  * i, f, o = sigmoid, g = tanh of the gates' sums; c = f c' + i g; h = o tanh(c). The
  * gradient: dh = dy + dh; do = dh tanh(c) o (1 - o); dc += dh o (1 - tanh(c)^2); di = dc
  * g i (1 - i); df = dc c' f (1 - f); dg = dc i (1 - g^2); dc' = dc f.
@@ -94,6 +98,7 @@ static asn_status cell_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_view in[4], sum, store, cx, h, c, parts[4];
     asnd_lstm_step s = {.h = {&h}, .c = {&c}};
     ASN_TRY(asn_tmp_view(tmp, t, 2, gates->shape, &sum));
+    /* inputGates + hiddenGates + biases, those that are there. */
     asnd_prog q;
     asn_prog_begin(&q, 2, gates->shape, 0);
     int total = 0;
@@ -153,6 +158,7 @@ static asn_status cell_back_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                         .dc_prev = &dcx};
     for (int k = 0; k < 4; k++)
         s.d_gates[k] = &made_parts[k];
+    /* gradGates is made last: the biases' gradient reads it. */
     ASN_TRY(asn_lstm_back_run(&s));
     ASN_TRY(asn_packed_done(e, p, 7, &dcx));
     if (p->at[8] >= 0 && p->arg[5].i != 0) {

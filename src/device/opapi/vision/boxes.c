@@ -1,5 +1,8 @@
 /* CPU device, operators: how much boxes overlap.
  *
+ * mode "iou" is the intersection over the union, "iof" over the ground truth's box alone;
+ * eps is added to the divisor.
+ *
  * Iou: boxes (x0, y0, x1, y1) of bBoxes (m, 4) and gtBoxes (n, 4), the area of their
  * intersection over that of their union, or (mode "iof") over that of gtBoxes' box. The
  * result is (m, n), or (m, 1) of pairs. One fused program over views of the corners.

@@ -7,6 +7,14 @@
  * kw, oh, ow): all x, all y, all masks; without masks a third of it may be missing.
  * Channels are cut into deformableGroups, each with offsets of its own.
  *
+ * stride and dilation have four numbers, of which the last two are those of height and
+ * width; padding is top, bottom, left, right. deformOut, which the gradient reads, has
+ * the mask in it.
+ *
+ * With s the samples before the mask m: deformOut = m s; the gradient of deformOut is
+ * that of a convolution's input, G; dm = the sum of G s over a group's channels, ds = m
+ * G, and from ds the gradients of image and positions, which are offset's.
+ *
  * So it is sampling at a grid (cpu/nn/grid_sample.h) and a convolution (cpu/nn/conv.h),
  * and the gradient is those of both.
  */
@@ -35,6 +43,7 @@ enum { WIDE = 6 };
 
 /* Part k (x, y, mask) of offset, or of its gradient, as (n, groups, oh, kh, ow, kw). */
 static void offset_part(const deform_plan *p, const asnd_nd *a, int k, asnd_view *v) {
+    /* Channel g * kh * kw + i * kw + j of the part. */
     int64_t kh = p->conv.k[1], kw = p->conv.k[2], step = a->strides[1];
     asn_view_set(v, a);
     asn_view_slice(v, 1, k * p->groups * kh * kw, p->groups * kh * kw, 1);
@@ -140,6 +149,7 @@ static asn_status deform_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_conv_to_y(&p->conv, p->t, samples, weight.nd.data,
                           p->bias >= 0 ? bias.nd.data : NULL, y.nd.data));
     ASN_TRY(asn_image_finish(out, &y));
+    /* deformOut is wanted by those who train. */
     if (p->out[1] < 0) return ASN_OK;
     const asnd_nd *deformed = asn_exec_nd(e, p->out[1]);
     asn_view_plain(&v, p->t, 4, deformed->shape, samples);
@@ -158,6 +168,7 @@ static asn_status offset_gradient(aclOpExecutor *e, const deform_plan *p, char *
         sample_view(p, positions + k * item, 2, &from);
         ASN_TRY(asn_move(&part.nd, &from.nd));
     }
+    /* Without masks there is nothing more, or zeros. */
     if (p->parts < 3) return ASN_OK;
     void *sums = asn_tmp_alloc(tmp, (size_t)(p->grid.batch * p->grid.points * item));
     if (sums == NULL) return ASN_ERR_MEMORY;
@@ -261,6 +272,7 @@ static asn_status geometry(const asnd_call *c, int x, int weight, int offset, in
                                  c->op->name, c->op->params[first + 4 + k].name,
                                  (long long)groups[k]);
     }
+    /* Height, then width; the samples' image has no padding and no overlap. */
     for (int d = 0; d < 2; d++) {
         int64_t window = (g->k[1 + d] - 1) * dilation[2 + d] + 1;
         int64_t room = in->shape[2 + d] + pad[2 * d] + pad[2 * d + 1] - window;

@@ -1,5 +1,9 @@
 /* CPU device, operators: GridSampler2D, 3D and their gradients (cpu/nn/grid_sample.h).
  *
+ * interpolationMode: 0 bilinear, 1 nearest, 2 bicubic (not of volumes). paddingMode: 0
+ * zeros, 1 the edge's value, 2 mirrored. What torch.nn.functional.grid_sample computes;
+ * halves in float32.
+ *
  * input (n, c, [d,] h, w), grid (n, [d',] h', w', 2 or 3), out (n, c, [d',] h', w').
  */
 #include "device/cpu/nn/grid_sample.h"
@@ -52,6 +56,7 @@ static asn_status gradient_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 static asn_status check(const asnd_call *c, int input, asnd_grid *g, int64_t *out) {
     int n = c->op->arg;
     const asnd_nd *image = asn_call_nd(c, input), *grid = asn_call_nd(c, input + 1);
+    /* Modes are checked below, before anything is planned by them. */
     *g = (asnd_grid){.spatial = n,
                      .mode = (int)asn_call_int(c, input + 2),
                      .padding = (int)asn_call_int(c, input + 3),
@@ -79,6 +84,7 @@ static asn_status check(const asnd_call *c, int input, asnd_grid *g, int64_t *ou
             c->op->name, c->op->params[input + 1].name,
             asn_shape_text(got, grid->ndim, grid->shape), (long long)image->shape[0], n);
     }
+    /* A position in an image without elements has no value. */
     for (int d = 0; d < n; d++) {
         g->size[d] = image->shape[2 + d];
         out[2 + d] = grid->shape[1 + d];

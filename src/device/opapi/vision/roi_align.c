@@ -53,6 +53,7 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: roiEndMode is %lld; it must be 0, 1 or 3", c->op->name,
                              (long long)mode);
+    /* The two operators have height and width in another order: by name. */
     static const char *const names[] = {"pooledHeight", "pooledWidth"};
     for (int d = 0; d < 2; d++) {
         g->pooled[d] = asn_call_int(c, asn_call_param_named(c, names[d]));
@@ -69,6 +70,7 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
     g->samples = asn_call_int(c, asn_call_param_named(c, "sampleNum"));
     g->scale = asn_call_double(c, asn_call_param_named(c, "spatialScale"));
     g->mode = (int)mode;
+    /* The images' shape and the bins'; which of them is read is the direction's. */
     const int64_t bins[4] = {g->count, in[1], g->pooled[0], g->pooled[1]};
     ASN_TRY(asn_call_same_shape(c, back ? 0 : out, 4, bins));
     ASN_TRY(asn_call_same_shape(c, back ? out : 0, 4, in));

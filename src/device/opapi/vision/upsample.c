@@ -5,6 +5,13 @@
  * found by the parameters' names and kinds: the tensor first, outputSize, inputSize of
  * gradients, alignCorners, then one scale per dimension (or none). A scale that is not
  * above 0 is not given, which is how programs call PyTorch's None.
+ *
+ * self is (n, c, w), (n, c, h, w) or (n, c, d, h, w), out the same with outputSize behind
+ * the channels; a gradient goes from out's shape to inputSize, which is the whole shape.
+ * A gradient is the transpose of the forward operator, also where PyTorch's own takes
+ * positions of another precision (nearest modes in float64).
+ *
+ * Nearest modes take uint8, too: it passes through float32 unchanged.
  */
 #include "device/cpu/nn/resample.h"
 #include "device/opapi/core/plan.h"
@@ -85,6 +92,7 @@ asn_status asn_planner_upsample(asnd_call *c) {
         image = size;
     }
     ASN_TRY(axes_of(c, image, spatial, axes));
+    /* The image, and the image resampled: a gradient goes from the latter. */
     for (int d = 0; d < ndim; d++) {
         from[d] = image[d];
         to[d] = d < 2 ? image[d] : axes[d - 2].out;
