@@ -85,6 +85,7 @@ asn_status asn_planner_iou(asnd_call *c) {
     if (strcmp(mode, "iou") != 0 && strcmp(mode, "iof") != 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: mode is \"%s\"; it must be iou or iof",
                              c->op->name, mode);
+    /* Pairs: box k with box k; else every box with every other. */
     if (pairs) ASN_TRY(asn_call_same_shape(c, 1, 2, a->shape));
     ASN_TRY(
         asn_call_same_shape(c, 5, 2, (int64_t[]){a->shape[0], pairs ? 1 : b->shape[0]}));

@@ -370,6 +370,7 @@ asn_status asn_planner_deform_conv_backward(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 1, 4, (int64_t[]){g->n, channels, g->y[1], g->y[2]}));
     ASN_TRY(asn_call_same_shape(
         c, 2, 4, (int64_t[]){g->n, asn_call_nd(c, 0)->shape[1], g->x[1], g->x[2]}));
+    /* Gradients have the shapes of what they are the gradients of. */
     static const int like[3] = {0, 3, 4};
     for (int k = 0; k < 3; k++) {
         const asnd_nd *a = asn_call_nd(c, like[k]);

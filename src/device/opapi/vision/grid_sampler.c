@@ -100,7 +100,8 @@ static asn_status check(const asnd_call *c, int input, asnd_grid *g, int64_t *ou
     return ASN_OK;
 }
 
-/* The plan of what was checked; float64 where the input is. */
+/* The plan of what was checked; float64 where the input is. Finding a position's taps
+ * takes 20 ns, using them 4 a channel (bilinear), which decides how many threads work. */
 static asn_status adopt(asnd_call *c, int input, const asnd_grid *g, asnd_body_fn body,
                         sampler_plan **plan) {
     double points = (double)(g->batch * g->points);

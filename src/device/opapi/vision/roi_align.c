@@ -37,7 +37,8 @@ static asn_status roi_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_image_finish(out, &y);
 }
 
-/* What both have: in, the images' shape; the numbers by name. */
+/* What both have: in, the images' shape; the numbers by name. Modes that no public page
+ * explains are refused. */
 static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
     int out = asn_call_out(c);
     roi_plan q = {.back = back};
@@ -75,6 +76,7 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
     ASN_TRY(asn_call_same_shape(c, back ? 0 : out, 4, bins));
     ASN_TRY(asn_call_same_shape(c, back ? out : 0, 4, in));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    /* About four elements by four weights a bin. */
     double all = (double)(g->count * g->channels * g->pooled[0] * g->pooled[1]);
     roi_plan *p = asn_call_plan(c, roi_body, sizeof *p, 1000 + 20 * all);
     if (p == NULL) return ASN_ERR_MEMORY;

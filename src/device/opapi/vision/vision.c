@@ -1,6 +1,11 @@
 /* CPU device, operators: patches, shuffled channels, affine grids, nearest points and
  * deformable attention (cpu/conv.h, cpu/sampling.h).
  *
+ * Im2col (n, c, h, w) -> (n, c * kh * kw, windows): column w holds the elements of window
+ * w, row (c, i, j) one of them for all windows. Its gradient adds them back, which is
+ * PyTorch's fold; elements of the padding fall away. Both share the convolutions' kernels
+ * (asn_patches and its transpose).
+ *
  * Each is a plan of the kernel's own description and a body that brings tensors into
  * row-major form (image.h); checks of indices that depend on values are the bodies',
  * since they are known when the operator runs. ChannelShuffle moves nothing but views: a
@@ -115,6 +120,8 @@ static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_view y, x;
     ASN_TRY(asn_image_plain(tmp, grad, t, &y));
     ASN_TRY(asn_image_result(e, tmp, out, t, &x));
+    /* Windows overlap, so they add to zeros; an image's channels are shared among
+     * threads. */
     memset(x.nd.data, 0, (size_t)(p->g.n * image));
     for (int64_t n = 0; n < p->g.n; n++)
         asn_unpatch(&p->g, size, y.nd.data + n * p->g.cx * taps * windows * size, 0,
@@ -135,6 +142,7 @@ asn_status asn_planner_im2col_backward(asnd_call *c) {
     ASN_TRY(asn_image_ints(c, 1, 2, 1, 0, size));
     g.cx = out->shape[out->ndim - 3];
     g.n = batched ? out->shape[0] : 1;
+    /* out's shape follows from inputSize, gradOutput's from the windows over it. */
     image[0] = g.n;
     image[1] = g.cx;
     image[2] = size[0];
