@@ -40,6 +40,7 @@ enum {
     ASN_BOOLS = 'B',
     ASN_LIST_IN = 'L',
     ASN_LIST_OUT = 'M',
+    ASN_LIST_INOUT = 'U',
     ASN_SCALARS = 'K',
     ASN_INT = 'i', /* any integer, bool, enum */
     ASN_DOUBLE = 'f',
@@ -75,7 +76,8 @@ struct asnd_call {
     const asnd_opdesc *op;
     const asnd_arg *args;
     aclOpExecutor *e;
-    int moved; /* aclDataType of the tensors that are only moved; -1: none yet */
+    int moved;      /* aclDataType of the tensors that are only moved; -1: none yet */
+    uint64_t place; /* of the lists that is planned now (foreach.c) */
     int16_t first[ASN_MAX_PARAMS]; /* index of a tensor parameter's (first) operand; -1:
                                       absent */
 };

@@ -145,6 +145,8 @@ ASN_PLANNER(unique_consecutive);
 
 /* foreach.c, normal.c */
 ASN_PLANNER(foreach);
+ASN_PLANNER(foreach_reduce);
+ASN_PLANNER(foreach_fill);
 ASN_PLANNER(foreach_round);
 ASN_PLANNER(layer_norm);
 ASN_PLANNER(layer_norm_backward);
@@ -187,6 +189,11 @@ ASN_PLANNER(dropout_gen_mask);
 ASN_PLANNER(dropout_do_mask);
 ASN_PLANNER(rrelu);
 ASN_PLANNER(adam);
+
+/* training.c */
+ASN_PLANNER(unscale);
+ASN_PLANNER(amp_update_scale);
+ASN_PLANNER(fused_sgd);
 
 /* softmax.c: arg 1 is the logarithm; of masked_softmax a mask of bool, 0 summands */
 ASN_PLANNER(softmax);
