@@ -7,6 +7,7 @@
 #define ASN_DEVICE_OPAPI_CORE_PLAN_H
 
 #include "device/cpu/linalg/linalg.h"
+#include "device/cpu/nn/resample.h"
 #include "device/opapi/core/elementwise.h"
 #include "device/opapi/core/view.h"
 
@@ -114,6 +115,11 @@ ASN_PLANNER(addmm);
 ASN_PLANNER(gemm);
 ASN_PLANNER(matmul_weight);
 
+/* matmul_fused.c */
+ASN_PLANNER(transposed_matmul);
+ASN_PLANNER(fused_matmul);
+ASN_PLANNER(qkv);
+
 /* misc.c */
 ASN_PLANNER(equal);
 ASN_PLANNER(precision_compare);
@@ -152,6 +158,8 @@ ASN_PLANNER(batch_norm_backward);
 ASN_PLANNER(batch_norm_stats);
 ASN_PLANNER(batch_norm_elemt);
 ASN_PLANNER(batch_norm_gather);
+ASN_PLANNER(batch_norm_sums);
+ASN_PLANNER(batch_norm_sync);
 ASN_PLANNER(batch_norm_reduce);
 ASN_PLANNER(batch_norm_elemt_backward);
 ASN_PLANNER(group_norm);
@@ -234,8 +242,31 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
+/* rnn.c, rnn_cells.c: arg 1 of rnn and rnn_backward is the LSTM, of lstm_cell the
+ * gradient */
+ASN_PLANNER(rnn);
+ASN_PLANNER(rnn_backward);
+ASN_PLANNER(lstm_cell);
+
+/* upsample.c: arg is the mode times 4 and the spatial dimensions */
+ASN_PLANNER(upsample);
+
+/* grid_sampler.c: arg is the number of spatial dimensions */
+ASN_PLANNER(grid_sampler);
+ASN_PLANNER(grid_sampler_backward);
+
+/* boxes.c */
+ASN_PLANNER(iou);
+
+/* deform_conv.c, roi_align.c */
+ASN_PLANNER(deform_conv);
+ASN_PLANNER(deform_conv_backward);
+ASN_PLANNER(roi_align);
+ASN_PLANNER(roi_align_backward);
+
 /* vision.c */
 ASN_PLANNER(im2col);
+ASN_PLANNER(im2col_backward);
 ASN_PLANNER(channel_shuffle);
 ASN_PLANNER(affine_grid);
 ASN_PLANNER(chamfer_backward);
