@@ -25,6 +25,7 @@
 #include "device/cpu/move/gather.h"
 #include "device/cpu/gemm/gemm_dot.h"
 #include "device/cpu/gemm/gemm_tiles.h"
+#include "device/cpu/gemm/gemv.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
@@ -372,7 +373,8 @@ static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_
     static const char zero[16];
     bool done = false;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
-    ASN_TRY(asn_gemm_dot(a, b, t, &done));
+    ASN_TRY(asn_gemv_halves(a, b, t, &done));
+    if (!done) ASN_TRY(asn_gemm_dot(a, b, t, &done));
     if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asnd_nd *[]){a, b, t}, NULL, NULL);
     int64_t strides[2][ASN_ND_MAX_DIMS];
@@ -418,8 +420,9 @@ asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) 
     if (asn_nd_size(c) == 0) return ASN_OK;
     if (multiply_few(a, b, c)) return ASN_OK;
     if (!asn_is_half(c->dtype)) return multiply_plain(a, b, c);
-    bool done = false;
-    if (c->dtype == ASN_BF16 && a->shape[a->ndim - 1])
+    /* Of a vector the matrix is read once: the instructions would wait for it. */
+    bool done = false, vector = c->shape[c->ndim - 1] == 1 || c->shape[c->ndim - 2] == 1;
+    if (c->dtype == ASN_BF16 && a->shape[a->ndim - 1] && !(vector && c->ndim == 2))
         ASN_TRY(asn_gemm_dot(a, b, c, &done));
     if (done) return ASN_OK;
     int64_t strides[ASN_ND_MAX_DIMS];

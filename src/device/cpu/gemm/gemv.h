@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "device/cpu/nd.h"
 
 typedef struct {
     asn_dtype dtype; /* float32 or float64 */
@@ -24,5 +25,10 @@ typedef struct {
 /* The product, shared out over the pool or, `alone`, not. Its bits depend neither on that
  * nor on the number of threads. rows, cols >= 1. ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_gemv_run(const asnd_gemv *g, bool alone);
+
+/* t = a b of halves where one of them is a vector: by rows of the other, a few at a time
+ * (gemv_half.c). *done false: it is no such product, or too small a one. */
+ASN_CHECK_RESULT asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b,
+                                            const asnd_nd *t, bool *done);
 
 #endif

@@ -1,0 +1,142 @@
+/* CPU device: a matrix of halves times a vector, without a copy of the whole matrix.
+ *
+ * Rows are converted to float32 some at a time, into memory that stays in the second
+ * cache, and multiplied there (gemv.c): the matrix is read once, with half the bytes.
+ * Where the matrix's columns are contiguous, strips of columns are summed. It must equal
+ * the way by a float32 copy of everything (gemm.c), but for the order of sums over
+ * columns. 4096 x 4096 bfloat16, one thread: 36 -> 5 ms.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/integers.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/gemm/gemv.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/scratch.h"
+#include "device/cpu/threads.h"
+
+enum {
+    ITEM = 2,       /* bytes of a half */
+    TILE = 1 << 14, /* float32 elements that are converted at once */
+    STRIP = 1 << 9, /* columns that are summed together */
+    LEAST = 1 << 14 /* elements of the matrix; below, a copy costs little */
+};
+
+typedef struct {
+    asn_dtype half;
+    int64_t rows, cols, row; /* of the matrix; bytes from row to row */
+    const char *x;
+    const float *v; /* cols elements (dots) or rows */
+    char *out;
+    int64_t out_step;
+    int64_t tile; /* rows of a task (dots) */
+    _Atomic int status;
+} halves;
+
+/* Some columns of some rows as float32, one row after the other. */
+static void widen(const halves *h, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                  float *to) {
+    const asnd_ew_fn cast = asn_kernels_get()->cast[h->half][ASN_F32];
+    for (int64_t i = 0; i < rows; i++)
+        cast(cols, to + i * cols, h->x + (row + i) * h->row + col * ITEM, NULL, NULL);
+}
+
+/* The inner products of the task's rows. */
+static void dots_task(void *ctx, int64_t task) {
+    halves *h = ctx;
+    const int64_t row = task * h->tile, rows = asn_least(h->rows - row, h->tile);
+    float *wide = asn_scratch_take((size_t)(rows * h->cols) * sizeof *wide);
+    asn_status status = wide ? ASN_OK : ASN_ERR_MEMORY;
+    if (wide) {
+        widen(h, row, rows, 0, h->cols, wide);
+        asnd_gemv g = {.dtype = ASN_F32,
+                       .dots = true,
+                       .rows = rows,
+                       .cols = h->cols,
+                       .x = (const char *)wide,
+                       .x_row = h->cols * (int64_t)sizeof *wide,
+                       .v = (const char *)h->v,
+                       .v_step = sizeof *h->v,
+                       .out = h->out + row * h->out_step,
+                       .out_step = h->out_step};
+        status = asn_gemv_run(&g, true);
+        asn_scratch_give(wide);
+    }
+    if (status != ASN_OK) atomic_store(&h->status, status);
+}
+
+/* The sum of all rows in a strip of columns. */
+static void sums_task(void *ctx, int64_t task) {
+    halves *h = ctx;
+    const int64_t col = task * STRIP, cols = asn_least(h->cols - col, STRIP);
+    _Alignas(64) float sums[STRIP] = {0};
+    float *wide = asn_scratch_take(TILE * sizeof *wide);
+    if (wide == NULL) {
+        atomic_store(&h->status, ASN_ERR_MEMORY);
+        return;
+    }
+    for (int64_t row = 0, rows; row < h->rows; row += rows) {
+        rows = asn_least(h->rows - row, TILE / STRIP);
+        widen(h, row, rows, col, cols, wide);
+        asn_kernels_get()->gemv_sums[ASN_F32](
+            rows, cols, (const char *)wide, cols * (int64_t)sizeof *wide,
+            (const char *)(h->v + row), sizeof *h->v, (char *)sums);
+    }
+    asn_scratch_give(wide);
+    for (int64_t i = 0; i < cols; i++)
+        memcpy(h->out + (col + i) * h->out_step, sums + i, sizeof *sums);
+}
+
+/* The matrix as rows of contiguous elements; false: neither way is contiguous. turned:
+ * they are the matrix's columns. */
+static bool rows_of(const asnd_nd *m, int row_dim, halves *h, bool *turned) {
+    int col_dim = 1 - row_dim;
+    *turned = m->strides[col_dim] != ITEM && m->shape[col_dim] != 1;
+    if (*turned && m->strides[row_dim] != ITEM && m->shape[row_dim] != 1) return false;
+    int across = *turned ? row_dim : col_dim, along = 1 - across;
+    h->x = m->data;
+    h->rows = m->shape[along];
+    h->cols = m->shape[across];
+    h->row = m->strides[along];
+    return true;
+}
+
+asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
+                           bool *done) {
+    *done = false;
+    bool column = b->ndim == 2 && b->shape[1] == 1,
+         line = a->ndim == 2 && a->shape[0] == 1;
+    if (t->ndim != 2 || t->dtype != ASN_F32 || a->dtype != b->dtype ||
+        !asn_is_half(a->dtype) || !(column || line))
+        return ASN_OK;
+    /* out = M v: M is a, or b with its dimensions exchanged. */
+    const asnd_nd *m = column ? a : b, *v = column ? b : a;
+    halves h = {.half = a->dtype, .out = t->data, .out_step = t->strides[column ? 0 : 1]};
+    bool turned;
+    if (asn_nd_size(m) < LEAST || !rows_of(m, column ? 0 : 1, &h, &turned)) return ASN_OK;
+    if (!turned && h.cols > 4 * TILE)
+        return ASN_OK; /* rows would not stay in the cache */
+    const int64_t count = asn_nd_size(v);
+    float *wide = asn_scratch_take((size_t)count * sizeof *wide);
+    if (wide == NULL) return asn_error_set(ASN_ERR_MEMORY, "no memory for a vector");
+    const int64_t step = sizeof *wide, strides[2] = {step, step};
+    const asnd_nd to = {.data = (char *)wide,
+                        .dtype = ASN_F32,
+                        .ndim = 2,
+                        .shape = v->shape,
+                        .strides = (int64_t *)strides};
+    asn_status status = asn_cpu_cast(v, &to, NULL);
+    if (status == ASN_OK) {
+        h.v = wide;
+        h.tile = asn_round_up(asn_least(h.rows, TILE / h.cols + 1), 4);
+        const double ns = 0.15 * (double)asn_nd_size(m);
+        asn_pool_run(turned ? sums_task : dots_task, &h,
+                     turned ? asn_pieces(h.cols, STRIP) : asn_pieces(h.rows, h.tile), ns);
+        status = (asn_status)atomic_load(&h.status);
+        if (status != ASN_OK) (void)asn_error_set(status, "no memory for a product");
+    }
+    asn_scratch_give(wide);
+    *done = status == ASN_OK;
+    return status;
+}

@@ -1,0 +1,51 @@
+"""Matrices of halves times vectors, which are read a few rows at a time, against float64."""
+
+import numpy as np
+import pytest
+from aclnn import run
+from oracle import BF16, RNG
+
+HALVES = (np.dtype(np.float16), BF16)
+WIDTH = {"float16": 2.0**-10, "bfloat16": 2.0**-7}  # of a result, relative
+
+
+def matrix(m, k, layout, dtype):
+    a = RNG.standard_normal((m, k)).astype(dtype)
+    if layout == "columns":
+        return np.asfortranarray(a)
+    if layout == "rows apart":
+        room = np.zeros((2 * m, k + 3), dtype)
+        room[::2, 1:-2] = a
+        return room[::2, 1:-2]
+    if layout == "neither":
+        room = np.zeros((m, 2 * k), dtype)
+        room[:, ::2] = a
+        return room[:, ::2]
+    return a
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("layout", ("rows", "columns", "rows apart", "neither"))
+@pytest.mark.parametrize(
+    ("m", "k"), ((200, 130), (3, 20000), (20000, 5), (1, 30000), (513, 33), (2, 70000))
+)
+def test_products(m, k, layout, dtype):
+    a = matrix(m, k, layout, dtype)
+    wide = a.astype(np.float64)
+    v, w = RNG.standard_normal(k).astype(dtype), RNG.standard_normal((1, m)).astype(dtype)
+    width = WIDTH[dtype.name]
+    for got, want, sums in ((run("Mv", a, v, np.empty(m, dtype), 0), wide @ v.astype(np.float64), np.abs(wide) @ np.abs(v.astype(np.float64))),
+                            (run("Matmul", w, a, np.empty((1, k), dtype), 0), w.astype(np.float64) @ wide,
+                             np.abs(w.astype(np.float64)) @ np.abs(wide)),
+                            (run("Matmul", a, v[:, None], np.empty((m, 2), dtype)[:, :1], 0), wide @ v.astype(np.float64)[:, None],
+                             np.abs(wide) @ np.abs(v.astype(np.float64))[:, None])):  # fmt: skip
+        assert (np.abs(got.astype(np.float64) - want) <= width * np.abs(want) + 1e-5 * sums).all()
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_infinities_stay_in_their_rows(dtype):
+    a = matrix(200, 130, "rows", dtype)
+    a[7, 3], a[9, 5] = np.inf, np.nan
+    v = np.abs(RNG.standard_normal(130).astype(dtype)) + dtype.type(0.5)
+    got = run("Mv", a, v, np.empty(200, dtype), 0).astype(np.float64)
+    assert np.isposinf(got[7]) and np.isnan(got[9]) and np.isfinite(np.delete(got, [7, 9])).all()
