@@ -19,11 +19,13 @@ static asn_status one_number(const asnd_call *c, int i) {
         asn_dtype_name(a->dtype));
 }
 
+/* Of whatever real dtype. */
 static double number(const aclOpExecutor *e, int operand) {
     const asnd_nd *a = &e->operands[operand].nd;
     return asn_value_to_double(a->dtype, a->data);
 }
 
+/* Rounded to the tensor's dtype. */
 static void number_set(aclOpExecutor *e, int operand, double value) {
     const asnd_nd *a = &e->operands[operand].nd;
     asn_value_from_double(a->dtype, a->data, value);
@@ -32,6 +34,7 @@ static void number_set(aclOpExecutor *e, int operand, double value) {
 /* ---- ForeachNonFiniteCheckAndUnscale(scaledGrads, foundInf, inScale): x = x * inScale;
  * foundInf becomes 1 where an x is infinite or NaN, else it stays */
 
+/* Operands: the members from `first` on. */
 typedef struct {
     asnd_plan_head head;
     int first, count, found, scale;
@@ -62,6 +65,7 @@ static asn_status unscale(const asnd_nd *x, double scale, bool *finite) {
     return asn_prog_run(&p);
 }
 
+/* Tensor after tensor: what is infinite in one does not stop the others. */
 static asn_status unscale_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const unscale_plan *u = plan;
@@ -77,6 +81,7 @@ static asn_status unscale_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* Members may have different dtypes and shapes. */
 asn_status asn_planner_unscale(asnd_call *c) {
     int count = (int)asn_call_array(c, 0)->size;
     double elements = 0;
@@ -105,6 +110,7 @@ asn_status asn_planner_unscale(asnd_call *c) {
 /* ---- AmpUpdateScale(currentScale, growthTracker, foundInf, growthFactor, backoffFactor,
  * growthInterval, updatedScale, updatedGrowthTracker) */
 
+/* Operands, and the numbers of the call. */
 typedef struct {
     asnd_plan_head head;
     int scale, tracker, found, new_scale, new_tracker;
@@ -130,6 +136,7 @@ static asn_status update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
+/* All tensors are single numbers; the outputs may be the inputs. */
 asn_status asn_planner_amp_update_scale(asnd_call *c) {
     static const int tensors[] = {0, 1, 2, 6, 7};
     for (int k = 0; k < 5; k++)
@@ -158,6 +165,7 @@ typedef struct {
     bool nesterov, maximize, first;
 } sgd_plan;
 
+/* value * factor */
 static int times(asnd_prog *p, asn_dtype t, int value, double factor) {
     return asn_prog_op2(p, ASN_OP_MULTIPLY, value, asn_prog_const(p, t, factor));
 }
@@ -196,6 +204,7 @@ static asn_status sgd_step(aclOpExecutor *e, const sgd_plan *s, int k, double sc
     return asn_prog_run(&p);
 }
 
+/* Parameter after parameter: each is one fused pass. */
 static asn_status sgd_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const sgd_plan *s = plan;
@@ -231,6 +240,7 @@ static asn_status sgd_check(const asnd_call *c, double *elements) {
     return ASN_OK;
 }
 
+/* Without buffers there is no momentum, whatever its number. */
 asn_status asn_planner_fused_sgd(asnd_call *c) {
     double elements = 0;
     ASN_TRY(sgd_check(c, &elements));
