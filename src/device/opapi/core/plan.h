@@ -79,6 +79,18 @@ ASN_PLANNER(index_axis);
 ASN_PLANNER(index_fill);
 ASN_PLANNER(put);
 ASN_PLANNER(index_nd);
+/* index has self's dimensions, and is no longer than it off the axis (CANN and
+ * torch.gather). *axis: the parameter dim_at, in [0, ndim). */
+ASN_CHECK_RESULT asn_status asn_check_along(const asnd_call *c, int dim_at, int index_at,
+                                            int *axis);
+/* src has index's dimensions, and is as long as it at least. */
+ASN_CHECK_RESULT asn_status asn_check_scattered(const asnd_call *c, int index_at,
+                                                int src_at);
+
+/* scatter_reduce.c, gather_batch.c, coalesce.c */
+ASN_PLANNER(scatter_reduce);
+ASN_PLANNER(gather_batch);
+ASN_PLANNER(coalesce);
 
 /* mask.c */
 ASN_PLANNER(masked_select);
