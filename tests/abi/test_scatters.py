@@ -24,9 +24,20 @@ def positions(n, *shape, dtype=np.int64):
 def test_scatter_reduce(reduce, include, dtype, layout):
     self, src = normal(5, 6, 3, dtype=dtype), normal(9, 6, 4, dtype=dtype)
     index = RNG.integers(0, 5, (8, 4, 3))
-    want = wide(self).scatter_reduce(0, torch.tensor(index), wide(src), reduce, include_self=include)
+    want = wide(self).scatter_reduce(
+        0, torch.tensor(index), wide(src), reduce, include_self=include
+    )
     out = blank(self.shape, dtype, layout)
-    run("ScatterReduce", laid(self, layout), 0, laid(index, layout), laid(src, layout), REDUCE[reduce], include, out)
+    run(
+        "ScatterReduce",
+        laid(self, layout),
+        0,
+        laid(index, layout),
+        laid(src, layout),
+        REDUCE[reduce],
+        include,
+        out,
+    )
     near(out, want, 4)
     ref = laid(self, layout)
     run("InplaceScatterReduce", ref, -3, index.astype(np.int32), src, REDUCE[reduce], include)
@@ -42,7 +53,9 @@ def test_scatter_reduce_integers(reduce, include, dtype):
     if dtype.kind == "i":
         self, src = self - dtype.type(4), src - dtype.type(2)
     index = RNG.integers(0, 7, (4, 5))
-    want = torch.tensor(self).scatter_reduce(1, torch.tensor(index), torch.tensor(src), reduce, include_self=include)
+    want = torch.tensor(self).scatter_reduce(
+        1, torch.tensor(index), torch.tensor(src), reduce, include_self=include
+    )
     out = np.full_like(self, 55)
     run("ScatterReduce", self, 1, index, src, REDUCE[reduce], include, out)
     np.testing.assert_array_equal(out, want.numpy())
@@ -85,7 +98,10 @@ def test_scatter_reduce_errors():
         run("ScatterReduce", a, 0, index + 3, src, 1, True, out)
 
 
-@pytest.mark.parametrize(("dtype", "layout"), itertools.product([*DTYPES, *INTS, np.dtype(bool), np.dtype("c8")], LAYOUTS))
+@pytest.mark.parametrize(
+    ("dtype", "layout"),
+    itertools.product([*DTYPES, *INTS, np.dtype(bool), np.dtype("c8")], LAYOUTS),
+)
 def test_index_fill(dtype, layout):
     self = RNG.integers(0, 9, (4, 5, 3)).astype(dtype)
     index = positions(5, 3, dtype=np.int32)
@@ -181,7 +197,10 @@ def test_one_slice_by_an_index_without_dimensions():
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int16", "complex64", "bool"])
-@pytest.mark.parametrize(("batch", "dim", "index"), [(0, 1, (5,)), (0, -1, (2, 2)), (1, 1, (3, 5)), (1, 2, (3,)), (2, 2, (3, 4, 2, 2))])
+@pytest.mark.parametrize(
+    ("batch", "dim", "index"),
+    [(0, 1, (5,)), (0, -1, (2, 2)), (1, 1, (3, 5)), (1, 2, (3,)), (2, 2, (3, 4, 2, 2))],
+)
 def test_gather_v3(layout, dtype, batch, dim, index):
     self = RNG.integers(0, 99, (3, 4, 6)).astype(dtype)
     at = positions((3, 4, 6)[dim], *index)
@@ -190,7 +209,12 @@ def test_gather_v3(layout, dtype, batch, dim, index):
     else:
         rows = int(np.prod(self.shape[:batch]))
         flat, flat_at = self.reshape(rows, *self.shape[batch:]), at.reshape(rows, *at.shape[batch:])
-        want = np.stack([np.take(s, i % (3, 4, 6)[dim], axis=dim - batch) for s, i in zip(flat, flat_at, strict=True)])
+        want = np.stack(
+            [
+                np.take(s, i % (3, 4, 6)[dim], axis=dim - batch)
+                for s, i in zip(flat, flat_at, strict=True)
+            ]
+        )
         want = want.reshape(*self.shape[:batch], *want.shape[1:])
     out = np.zeros_like(laid(want, layout))
     run("GatherV3", laid(self, layout), dim, laid(at, layout), batch, batch % 2, out)
@@ -232,7 +256,9 @@ def test_bucketize_edges():
     assert out == 0
     run("Bucketize", np.zeros((0, 3)), np.array([1.0]), False, True, np.zeros((0, 3), np.int64))
     with pytest.raises(AclError, match="boundaries has 2 dimensions"):
-        run("Bucketize", np.zeros((2, 3)), np.zeros((2, 3)), False, True, np.zeros((2, 3), np.int64))
+        run(
+            "Bucketize", np.zeros((2, 3)), np.zeros((2, 3)), False, True, np.zeros((2, 3), np.int64)
+        )
     with pytest.raises(AclError, match="161002"):
         run("Bucketize", np.zeros(3), np.zeros(2), False, True, np.zeros(3))
     with pytest.raises(AclError, match="161001"):
@@ -244,7 +270,10 @@ def test_topk_v2(dtype, layout):
     a = RNG.permutation(60).reshape(3, 5, 4).astype(dtype)
     for largest, policy in itertools.product((True, False), (0, 1)):
         want = torch.topk(wide(a), 2, 1, largest)
-        values, found = blank(want.values.shape, dtype, layout), blank(want.values.shape, np.int64, layout)
+        values, found = (
+            blank(want.values.shape, dtype, layout),
+            blank(want.values.shape, np.int64, layout),
+        )
         run("TopkV2", laid(a, layout), 2, 1, largest, True, policy, values, found)
         near(values, want.values)
         np.testing.assert_array_equal(found, want.indices.numpy())
@@ -254,14 +283,26 @@ def test_topk_v2(dtype, layout):
         run("TopkV2", a, 9, 1, True, True, 0, values, found)
 
 
-@pytest.mark.parametrize(("dtype", "layout"), itertools.product([*DTYPES, np.dtype("int32")], LAYOUTS))
+@pytest.mark.parametrize(
+    ("dtype", "layout"), itertools.product([*DTYPES, np.dtype("int32")], LAYOUTS)
+)
 def test_coalesce_sparse(dtype, layout):
     places = RNG.integers(0, 3, (12, 2)).astype(np.int32)
     values = RNG.integers(-8, 8, (12, 2, 3)).astype(dtype)
-    sparse = torch.sparse_coo_tensor(torch.tensor(places.T.astype(np.int64)), wide(values), (3, 3, 2, 3)).coalesce()
+    sparse = torch.sparse_coo_tensor(
+        torch.tensor(places.T.astype(np.int64)), wide(values), (3, 3, 2, 3)
+    ).coalesce()
     flat, which = np.unique(places[:, 0] * 3 + places[:, 1], return_inverse=True)
     indices, sums = np.full((len(flat), 2), 9, np.int32), blank((len(flat), 2, 3), dtype, layout)
-    run("CoalesceSparse", flat.astype(np.int32), which.astype(np.int32), laid(places, layout), laid(values, layout), indices, sums)
+    run(
+        "CoalesceSparse",
+        flat.astype(np.int32),
+        which.astype(np.int32),
+        laid(places, layout),
+        laid(values, layout),
+        indices,
+        sums,
+    )
     np.testing.assert_array_equal(indices.T, sparse.indices().numpy())
     if dtype.kind == "i":
         np.testing.assert_array_equal(sums, sparse.values().numpy())

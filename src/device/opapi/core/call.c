@@ -11,6 +11,7 @@
  */
 #include "device/opapi/core/call.h"
 
+#include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -208,6 +209,12 @@ int asn_call_out(const asnd_call *c) {
             return i;
     for (int i = 0; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_INOUT) return i;
+    return -1;
+}
+
+int asn_call_param(const asnd_call *c, const char *name) {
+    for (int i = 0; i < c->op->num_params; i++)
+        if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;
 }
 

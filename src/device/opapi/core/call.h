@@ -108,6 +108,8 @@ static inline const asnd_array *asn_call_array(const asnd_call *c, int i) {
 /* The index of the parameter that is written: the first of kind O or M, else R; -1 when
  * there is none. */
 int asn_call_out(const asnd_call *c);
+/* The index of the parameter of this name; -1: the operator has none. */
+int asn_call_param(const asnd_call *c, const char *name);
 
 /* "(2, 3)" into a buffer of ASN_SHAPE_TEXT bytes, which it returns. */
 enum { ASN_SHAPE_TEXT = 160 };

@@ -44,6 +44,9 @@ ASN_CHECK_RESULT asn_status asn_check_reduced(const asnd_call *c, int in, int ou
 ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to);
 
 /* move.c */
+/* Plans out = v, a view into parameter `in`; shapes must agree, dtypes are converted. */
+ASN_CHECK_RESULT asn_status asn_plan_move(asnd_call *c, int in, const asnd_view *v,
+                                          int out);
 ASN_PLANNER(cast);
 ASN_PLANNER(copy);
 ASN_PLANNER(permute);
@@ -68,6 +71,7 @@ ASN_PLANNER(fill_diagonal);
 /* create.c */
 ASN_PLANNER(arange);
 ASN_PLANNER(linspace);
+ASN_PLANNER(logspace);
 ASN_PLANNER(eye);
 
 /* index.c */
@@ -86,6 +90,14 @@ ASN_CHECK_RESULT asn_status asn_check_along(const asnd_call *c, int dim_at, int 
 /* src has index's dimensions, and is as long as it at least. */
 ASN_CHECK_RESULT asn_status asn_check_scattered(const asnd_call *c, int index_at,
                                                 int src_at);
+
+/* strided.c, pieces.c, angle.c */
+ASN_PLANNER(strided_slice);
+ASN_PLANNER(confusion_transpose);
+ASN_PLANNER(chunk_cat);
+ASN_PLANNER(unfold_grad);
+ASN_PLANNER(repeat_interleave_grad);
+ASN_PLANNER(angle);
 
 /* scatter_reduce.c, gather_batch.c, coalesce.c */
 ASN_PLANNER(scatter_reduce);
@@ -177,8 +189,10 @@ ASN_PLANNER(multilabel_margin);
 /* ctc.c: arg 1 is the gradient */
 ASN_PLANNER(ctc);
 
-/* gate.c: arg 1 is a gradient */
+/* gate.c: arg 1 is a gradient; 2: the left half is activated, in a gradient by a swish;
+ * clipped_swiglu.c */
 ASN_PLANNER(gate);
+ASN_PLANNER(clipped_swiglu);
 ASN_PLANNER(prelu);
 
 /* dropout.c: arg 1 of dropout_do_mask is the gradient; optimizer.c */
