@@ -72,8 +72,15 @@ asn_status asn_planner_cast(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     const aclTensor *from = asn_call_operand(c, 0)->source,
                     *to = asn_call_operand(c, 2)->source;
-    if (from->dtype == ASN_DTYPE_NONE || to->dtype == ASN_DTYPE_NONE)
-        return asn_plan_cast_narrow(c, from->acl_dtype, to->acl_dtype);
+    if (from->dtype == ASN_DTYPE_NONE || to->dtype == ASN_DTYPE_NONE) {
+        const asnd_nd *self = asn_call_nd(c, 0);
+        if (asn_call_int(c, 1) != to->acl_dtype)
+            return asn_error_set(
+                ASN_ERR_TYPE, "%s: dtype is %lld, but out has aclDataType %d",
+                c->op->name, (long long)asn_call_int(c, 1), (int)to->acl_dtype);
+        ASN_TRY(asn_call_same_shape(c, 2, self->ndim, self->shape));
+        return asn_plan_narrow(c, 0, 2);
+    }
     asn_dtype want = asn_dtype_from_acl((int)asn_call_int(c, 1));
     if (want != out->dtype)
         return asn_error_set(ASN_ERR_TYPE, "%s: dtype is %s, but out has dtype %s",
@@ -87,6 +94,9 @@ asn_status asn_planner_cast(asnd_call *c) {
 /* InplaceCopy(selfRef, src): src broadcasts. */
 asn_status asn_planner_copy(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *src = asn_call_nd(c, 1);
+    if (asn_call_operand(c, 0)->source->dtype == ASN_DTYPE_NONE ||
+        asn_call_operand(c, 1)->source->dtype == ASN_DTYPE_NONE)
+        return asn_plan_narrow(c, 1, 0);
     if (!asn_nd_broadcasts(src, self->ndim, self->shape))
         return asn_call_same_shape(c, 1, self->ndim, self->shape);
     asnd_view v;

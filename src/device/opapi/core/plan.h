@@ -40,8 +40,8 @@ ASN_PLANNER(reduce);
 ASN_CHECK_RESULT asn_status asn_check_reduced(const asnd_call *c, int in, int out,
                                               uint64_t mask, bool keep);
 
-/* cast_narrow.c: the tensors' aclDataTypes */
-ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to);
+/* cast_narrow.c: parameter `out` = parameter `in`, which broadcasts to it */
+ASN_CHECK_RESULT asn_status asn_plan_narrow(asnd_call *c, int in, int out);
 
 /* move.c */
 /* Plans out = v, a view into parameter `in`; shapes must agree, dtypes are converted. */
@@ -251,6 +251,8 @@ ASN_PLANNER(deform);
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
 ASN_PLANNER(randperm);
+ASN_PLANNER(random_all);
+ASN_PLANNER(exponential);
 
 /* special.c, sparse_rows.c */
 ASN_PLANNER(special);
