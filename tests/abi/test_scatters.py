@@ -325,3 +325,43 @@ def test_coalesce_sparse_errors():
     ]:  # fmt: skip
         with pytest.raises(AclError, match=match):
             run("CoalesceSparse", *args)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64"])
+@pytest.mark.parametrize(("axis", "length"), [(-2, 1), (-1, 1), (-2, 3), (0, 2)])
+def test_scatter_list(layout, dtype, axis, length):
+    shape = [3, 6, 5]
+    shape[axis] = length
+    at = np.array([0, 1, 3 - length, 1])
+    given = [RNG.integers(0, 99, (3, 6, 5)).astype(dtype) for _ in at]
+    updates = RNG.integers(0, 99, (4, *shape)).astype(dtype)
+    for mask in (None, np.array([1, 0, 1, 1], np.uint8)):
+        want = [g.copy() for g in given]
+        for i, w in enumerate(want):
+            if mask is None or mask[i]:
+                np.moveaxis(w, axis, 0)[at[i] : at[i] + length] = np.moveaxis(updates[i], axis, 0)
+        got = [laid(g, layout) for g in given]
+        run("ScatterList", got, at.astype(np.int32), laid(updates, layout), mask, "update", axis)
+        for g, w in zip(got, want, strict=True):
+            np.testing.assert_array_equal(g, w)
+
+
+def test_scatter_list_errors():
+    lists, at, updates = [np.zeros((4, 3)), np.zeros((5, 3))], np.array([0, 1]), np.ones((2, 2, 3))
+    run("ScatterList", lists, at, updates[:, :0], None, "update", 0)
+    for args, match in [
+        ((lists, at, updates, None, "add", 0), "reduce is"),
+        ((lists, at[:1], updates, None, "update", 0), "161002"),
+        ((lists, at, updates[:1], None, "update", 0), "1 slices for 2 tensors"),
+        ((lists, at, updates, None, "update", 1), r"varRef\[0\]"),
+        ((lists, at, updates, None, "update", 2), "161002"),
+        ((lists, at, updates.astype(np.float32), None, "update", 0), r"varRef\[0\]"),
+        ((lists, at, updates, np.ones(3, np.uint8), "update", 0), "161002"),
+        ((lists, at, updates, np.ones(2), "update", 0), "161002"),
+        ((lists, at + 3, updates, None, "update", 0), r"indice\[0\] is 3"),
+        (([lists[0], None], at, updates, None, "update", 0), "161001"),
+        ((lists, None, updates, None, "update", 0), "161001"),
+    ]:  # fmt: skip
+        with pytest.raises(AclError, match=match):
+            run("ScatterList", *args)

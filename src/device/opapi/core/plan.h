@@ -106,10 +106,11 @@ ASN_PLANNER(unfold_grad);
 ASN_PLANNER(repeat_interleave_grad);
 ASN_PLANNER(angle);
 
-/* scatter_reduce.c, gather_batch.c, coalesce.c */
+/* scatter_reduce.c, gather_batch.c, coalesce.c, scatter_list.c */
 ASN_PLANNER(scatter_reduce);
 ASN_PLANNER(gather_batch);
 ASN_PLANNER(coalesce);
+ASN_PLANNER(scatter_list);
 
 /* mask.c */
 ASN_PLANNER(masked_select);
