@@ -47,6 +47,22 @@ def test_cdist_backward(p, dtype, layout):
     near(out, want, 30 if p < 1 else 8)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_cdist_of_many_rows(layout, dtype):
+    """By a product, though near rows are as exact as by their differences."""
+    x1, x2 = 100 + normal(2, 600, 20), 100 + normal(1, 90, 20)
+    x2[0, 7], x2[0, 8] = x1[0, 3], x1[0, 4] + 1e-3
+    x1, x2 = x1.astype(dtype), x2.astype(dtype)
+    x1[1, 5, 2], x1[1, 6, 0] = np.inf, np.nan
+    want = torch.cdist(wide(x1), wide(x2), compute_mode="donot_use_mm_for_euclid_dist").numpy()
+    out = blank(want.shape, dtype, layout)
+    run("Cdist", laid(x1, layout), laid(x2, layout), 2.0, 0, out)
+    tol = 2e-6 if dtype == "float32" else 1e-3
+    np.testing.assert_allclose(out.astype(float), want, rtol=tol, atol=1e-30)
+    assert out[0, 3, 7] == 0
+
+
 def test_cdist_errors():
     a, b, out = np.zeros((3, 4)), np.zeros((5, 4)), np.zeros((3, 5))
     run("Cdist", a[:0], b, 2.0, 0, out[:0])

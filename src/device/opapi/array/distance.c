@@ -11,10 +11,16 @@
  * x2 is transposed once for each batch, so that the distances of a row of x1 to many rows
  * of x2 are one loop over neighbouring numbers for each column. Halves are computed in
  * float32. The typed loops are in distance.inc.
+ *
+ * Euclidean distances of many rows in float32 come from a product of the matrices in
+ * float64, as |a|^2 + |b|^2 - 2 a.b. Where that is less than NEAR of the squares, digits
+ * have cancelled, and the distance is computed directly: the result is as exact as
+ * without the product (PyTorch's own product in float32 is not).
  */
 #include <math.h>
 #include <string.h>
 
+#include "device/cpu/gemm/gemm.h"
 #include "device/cpu/threads.h"
 #include "device/opapi/core/packed.h"
 
@@ -61,6 +67,93 @@ static asn_status take_matrix(aclOpExecutor *e, const asnd_packed *p, int i,
     return ASN_OK;
 }
 
+/* ---- Euclidean distances by a product */
+
+static const double NEAR = 1e-7;
+
+enum { LEAST_ROWS = 32, ROWS = 512 }; /* rows of a product: at least, at most */
+
+/* A parallel region over rows [first, ...) of x1, of all batches' rows. */
+typedef struct {
+    const distance_work *direct;
+    const double *norm1, *norm2, *dot; /* squares of all rows; dot: of these rows */
+    int64_t first;
+} product_work;
+
+static void product_row(void *ctx, int64_t i) {
+    const product_work *w = ctx;
+    const distance_work *d = w->direct;
+    int64_t row = w->first + i, n = d->n;
+    const double *dot = w->dot + i * n, *square = w->norm2 + row / d->m * n;
+    const float *a = (const float *)d->x1 + row * d->width;
+    const float *b = (const float *)d->x2 + row / d->m * n * d->width;
+    double own = w->norm1[row];
+    float *out = (float *)d->out + row * n;
+    for (int64_t j = 0; j < n; j++) {
+        double s = own + square[j] - 2 * dot[j];
+        out[j] = sqrtf((float)(s > 0 ? s : 0));
+    }
+    for (int64_t j = 0; j < n; j++) {
+        double s = own + square[j] - 2 * dot[j];
+        if (s >= NEAR * (own + square[j])) continue; /* NaN is not */
+        float sum = 0;
+        for (int64_t k = 0; k < d->width; k++)
+            sum += (a[k] - b[k * n + j]) * (a[k] - b[k * n + j]);
+        out[j] = sqrtf(sum);
+    }
+}
+
+/* The matrices of parameter i in float64, row-major, and the squares of their rows. */
+static asn_status take_squares(aclOpExecutor *e, const asnd_packed *p, int i,
+                               const asnd_nd *out, asnd_tmp *tmp, const double **values,
+                               double **squares) {
+    asnd_packed wide = *p;
+    const void *data;
+    int64_t rows = p->n[0] * p->n[1 + i], width = p->n[3];
+    wide.loop = ASN_F64;
+    ASN_TRY(take_matrix(e, &wide, i, out, false, tmp, &data));
+    *values = data;
+    *squares = asn_tmp_alloc(tmp, (size_t)rows * sizeof **squares);
+    if (*squares == NULL) return ASN_ERR_MEMORY;
+    for (int64_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int64_t k = 0; k < width; k++)
+            sum += (*values)[r * width + k] * (*values)[r * width + k];
+        (*squares)[r] = sum;
+    }
+    return ASN_OK;
+}
+
+/* ASN_ERR_RUNTIME: there is no library for products on this machine. */
+static asn_status by_product(aclOpExecutor *e, const asnd_packed *p,
+                             const distance_work *d, const asnd_nd *out, asnd_tmp *tmp) {
+    const double *x1, *x2;
+    double *norm1, *norm2, *dot;
+    int64_t most = d->m < ROWS ? d->m : ROWS;
+    ASN_TRY(take_squares(e, p, 0, out, tmp, &x1, &norm1));
+    ASN_TRY(take_squares(e, p, 1, out, tmp, &x2, &norm2));
+    dot = asn_tmp_alloc(tmp, (size_t)(most * d->n) * sizeof *dot);
+    if (dot == NULL) return ASN_ERR_MEMORY;
+    for (int64_t batch = 0; batch < p->n[0]; batch++) {
+        int64_t shape[2] = {d->n, d->width};
+        asnd_view a, b, c;
+        asn_view_plain(&b, ASN_F64, 2, shape,
+                       (void *)(uintptr_t)(x2 + batch * d->n * d->width));
+        asn_view_swap_last(&b);
+        for (int64_t at = 0; at < d->m; at += most) {
+            int64_t rows = d->m - at < most ? d->m - at : most;
+            int64_t left[2] = {rows, d->width}, result[2] = {rows, d->n};
+            product_work w = {d, norm1, norm2, dot, batch * d->m + at};
+            asn_view_plain(&a, ASN_F64, 2, left,
+                           (void *)(uintptr_t)(x1 + w.first * d->width));
+            asn_view_plain(&c, ASN_F64, 2, result, dot);
+            ASN_TRY(asn_cpu_matmul(&a.nd, &b.nd, &c.nd));
+            asn_pool_run(product_row, &w, rows, (double)(rows * d->n));
+        }
+    }
+    return ASN_OK;
+}
+
 /* kind 0: the distances, 1: their gradient. n[0..3]: batches, rows, rows, columns. */
 static asn_status distance_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
@@ -81,6 +174,13 @@ static asn_status distance_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     w.out = result.nd.data;
     asnd_pool_fn fn = backward ? (wide ? grad_row_f64 : grad_row_f32)
                                : (wide ? distance_row_f64 : distance_row_f32);
+    bool product = !backward && !wide && w.p == 2 && w.m >= LEAST_ROWS &&
+                   w.n >= LEAST_ROWS && w.width > 0;
+    if (product) {
+        asn_status status = by_product(e, p, &w, out, tmp);
+        if (status == ASN_OK) return asn_packed_done(e, p, to, &result);
+        if (status != ASN_ERR_RUNTIME) return status;
+    }
     double cost = w.p == 2 || w.p == 1 || isinf(w.p) ? 0.5 : 20;
     asn_pool_run(fn, &w, p->n[0] * w.m,
                  cost * (double)(p->n[0] * w.m) * (double)(w.n * w.width + 1));
