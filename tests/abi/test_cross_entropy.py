@@ -124,6 +124,61 @@ def test_cholesky_errors():
             run("LinalgCholesky", *args)
 
 
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "float16"])
+def test_svd(full, layout, dtype):
+    real = np.zeros(1, dtype).real.dtype
+    tol = {"float16": 4e-3, "float32": 2e-5}.get(real.name, 1e-12)
+    for shape in ((5, 3), (3, 5), (2, 3, 4, 4), (0, 3, 2), (1, 1)):
+        a = normal(*shape)
+        if dtype.startswith("c"):
+            a = a + 1j * normal(*shape)
+        a = a.astype(dtype)
+        (m, n), k = shape[-2:], min(shape[-2:])
+        sigma = laid(np.full((*shape[:-2], k), 7, real), layout)
+        u = laid(np.full((*shape[:-2], m, m if full else k), 7).astype(dtype), layout)
+        v = laid(np.full((*shape[:-2], n, n if full else k), 7).astype(dtype), layout)
+        run("Svd", laid(a, layout), full, True, sigma, u, v)
+        wide_a = a.astype(np.complex128)
+        want = np.linalg.svd(wide_a, compute_uv=False)
+        np.testing.assert_allclose(sigma.astype(float), want, rtol=tol, atol=tol)
+        left, right = u.astype(np.complex128), v.astype(np.complex128)
+        again = (
+            left[..., :k]
+            * sigma.astype(float)[..., None, :]
+            @ right[..., :k].conj().swapaxes(-1, -2)
+        )
+        np.testing.assert_allclose(again, wide_a, rtol=tol, atol=5 * tol)
+        for x in (left, right):
+            unit = x.conj().swapaxes(-1, -2) @ x
+            np.testing.assert_allclose(
+                unit, np.broadcast_to(np.eye(unit.shape[-1]), unit.shape), atol=5 * tol
+            )
+        sigma[...] = 7
+        run("Svd", laid(a, layout), full, False, sigma, None, None)
+        np.testing.assert_allclose(sigma.astype(float), want, rtol=tol, atol=tol)
+
+
+def test_svd_errors():
+    a, s, u, v = np.zeros((4, 3)), np.zeros(3), np.zeros((4, 3)), np.zeros((3, 3))
+    full = np.zeros((4, 4))
+    run("Svd", np.zeros((4, 0)), True, True, np.zeros(0), full, np.zeros((0, 0)))
+    np.testing.assert_array_equal(full, np.eye(4))
+    for args, match in [
+        ((a, True, True, s, u, v), "161002"),
+        ((a, False, True, s, full, v), "161002"),
+        ((a, False, True, s[:2], u, v), "161002"),
+        ((a, False, True, s, u, v.astype(np.float32)), "161002"),
+        ((a.astype(int), False, True, s, u, v), "161002"),
+        ((s, False, True, s, u, v), "161002"),
+        ((a, False, True, s, None, v), "161001"),
+        ((None, False, True, s, u, v), "161001"),
+    ]:  # fmt: skip
+        with pytest.raises(AclError, match=match):
+            run("Svd", *args)
+
+
 @pytest.mark.parametrize(("dtype", "layout"), EACH)
 def test_softmax_cross_entropy(dtype, layout):
     x, y = 3 * normal(6, 9, dtype=dtype), RNG.dirichlet(np.ones(9), 6).astype(dtype)

@@ -91,9 +91,10 @@ ASN_CHECK_RESULT asn_status asn_check_along(const asnd_call *c, int dim_at, int 
 ASN_CHECK_RESULT asn_status asn_check_scattered(const asnd_call *c, int index_at,
                                                 int src_at);
 
-/* distance.c, cross_entropy.c */
+/* distance.c, svd.c, cross_entropy.c */
 ASN_PLANNER(cdist);
 ASN_PLANNER(cdist_backward);
+ASN_PLANNER(svd);
 ASN_PLANNER(softmax_cross_entropy);
 ASN_PLANNER(cross_entropy);
 ASN_PLANNER(cross_entropy_backward);
