@@ -1,4 +1,4 @@
-"""Distances, Cholesky factors, cross entropies of a softmax: against PyTorch and its gradients."""
+"""Distances, Cholesky factors, singular values, cross entropies of a softmax: against PyTorch and its gradients."""
 
 import numpy as np
 import pytest
@@ -283,3 +283,34 @@ def test_cross_entropy_errors():
     ]:
         with pytest.raises(AclError, match="161002"):
             run("CrossEntropyLossGrad", *args)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(("how", "name"), enumerate(["none", "mean", "sum", "batchmean"]))
+@pytest.mark.parametrize(("dtype", "layout"), EACH)
+def test_kl_div_target_backward(log, how, name, dtype, layout):
+    x = np.log(RNG.dirichlet(np.ones(5), 4)).astype(dtype)
+    target = RNG.dirichlet(np.ones(5), 4)
+    target = (np.log(target) if log else target).astype(dtype)
+    t = wide(target, grad=True)
+    loss = torch.nn.functional.kl_div(wide(x), t, reduction=name, log_target=log)
+    dy = normal(*loss.shape, dtype=dtype)
+    loss.backward(wide(dy))
+    out = blank(x.shape, dtype, layout)
+    run("KlDivTargetBackward", dy, laid(x, layout), laid(target, layout), how, log, out)
+    near(out, t.grad, 8)
+
+
+def test_kl_div_target_backward_edges():
+    x, t, out = np.log(np.full((1, 2), 0.5)), np.array([[0.0, 1.0]]), np.empty((1, 2))
+    run("KlDivTargetBackward", np.array(2.0), x, t, 2, False, out)
+    np.testing.assert_allclose(out, [[0, 2 * (1 + np.log(2))]])
+    run("KlDivTargetBackward", np.array(2.0), x[:0], t[:0], 2, False, out[:0])
+    for args, match in [
+        ((np.array(2.0), x, t, 4, False, out), "reduction is 4"),
+        ((np.array(2.0), x, t, 2, False, out[:, :1]), "161002"),
+        ((np.zeros((3, 2)), x, t, 2, False, out), "161002"),
+        ((None, x, t, 2, False, out), "161001"),
+    ]:
+        with pytest.raises(AclError, match=match):
+            run("KlDivTargetBackward", *args)
