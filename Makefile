@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full fuzz numpy-suite mutants bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch fuzz numpy-suite mutants bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -69,6 +69,13 @@ test-full: test
 	ASNUMPY_CPU_LAUNCH_DELAY_US=1 $(PYTEST)
 	ASNUMPY_CPU_LAUNCH_DELAY_US=1 ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) \
 	  ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent $(PYTEST)
+
+# PyTorch's torch_npu, unchanged, on the CPU device (tests/torch): programs, and all of PyTorch's samples of its operators.
+OPINFO ?= --samples 4 --backward
+build/torch_npu/.ready: tests/torch/install.sh setup
+	bash tests/torch/install.sh $(PY) build/torch_npu
+test-torch: build build/torch_npu/.ready
+	ASNUMPY_OPINFO="$(OPINFO)" $(PY) -m pytest tests/torch -q
 
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build

@@ -50,6 +50,8 @@ INSIDE["device/opapi"] = {
     "array": {"core"},
     "quant": {"core"},
     "nn": {"core", "quant"},
+    "rnn": {"core", "nn"},
+    "vision": {"core", "nn"},
     "type": {"core"},
 }
 # The engine: what is recorded; how the device's operators are called; what recorded operations become; NumPy's calls, whose few

@@ -13,6 +13,9 @@ from mpmath import (
     atanh,
     cos,
     cosh,
+    erf,
+    erfc,
+    exp,
     expm1,
     ln,
     lu_solve,
@@ -163,6 +166,27 @@ def root(thirds):
     return tail
 
 
+def error_function(z):
+    """erf(x) = x + x P(z), z = x^2."""
+    return erf(sqrt(z)) / sqrt(z) - 1
+
+
+def complement(centre):
+    """exp(x^2) erfc(x) (x + centre) of t = (x - centre) / (x + centre)."""
+
+    def f(t):
+        x = centre * (1 + t) / (1 - t)
+        return exp(x * x) * erfc(x) * (x + centre)
+
+    return f
+
+
+def complement_case(centre, low, high, degree, bits):
+    f = complement(mpf(centre))
+    ends = [(mpf(x) - centre) / (mpf(x) + centre) for x in (low, high)]
+    return f, *ends, degree, lambda t: 1 / f(t), bits
+
+
 # name: (function, low, high, degree, weight of the error, bits of a coefficient)
 TINY = "1e-14"
 CASES = {
@@ -201,6 +225,10 @@ CASES = {
     "powerf": (log_cube, -CELL_REACH, CELL_REACH, 3, lambda r: r**2, 24),
     "cbrt": (root(2), mpf("-4e-5"), mpf("1e-4"), 2, lambda r: r, 53),
     "cbrtf": (root(2), *CBRT_REACH, 5, lambda r: r, 24),
+    "erf": (error_function, mpf("1e-12"), mpf(1), 11, lambda z: 1 / (1 + error_function(z)), 53),
+    "erff": (error_function, mpf("1e-12"), mpf(1), 6, lambda z: 1 / (1 + error_function(z)), 24),
+    "erfc": complement_case(4, "0.5", "26.6", 20, 53),
+    "erfcf": complement_case(2, "0", "9.4", 9, 24),
     "cbrt near": (root(1), *CBRT_REACH, 2, lambda r: r, 53),
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ class AclError(Exception):
 
 
 lib = ctypes.CDLL(str(LIB / "libopapi.so"))
-for _name in ("aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateTensorList",
+for _name in ("aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateTensorList", "aclCreateScalarList",
               "aclCreateBoolArray", "aclCreateFloatArray"):  # fmt: skip
     getattr(lib, _name).restype = ctypes.c_void_p
 lib.aclGetRecentErrMsg.restype = ctypes.c_char_p
@@ -129,6 +129,14 @@ def _pack(ctype, x, made):
         values = (ctypes.c_bool * max(len(x), 1))(*x)
         made.append(
             ("BoolArray", ctypes.c_void_p(lib.aclCreateBoolArray(values, ctypes.c_uint64(len(x)))))
+        )
+    elif plain == "aclScalarList*":
+        members = (ctypes.c_void_p * max(len(x), 1))(*[scalar(s).value for s in x])
+        made.append(
+            (
+                "ScalarList",
+                ctypes.c_void_p(lib.aclCreateScalarList(members, ctypes.c_uint64(len(x)))),
+            )
         )
     elif plain == "aclTensorList*":
         members = (ctypes.c_void_p * max(len(x), 1))(

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/cpu.h"
 #include "device/cpu/jit/jit.h"
 #include "device/cpu/fused/prepared_table.h"
 
@@ -398,7 +399,9 @@ static void test_eviction(void) {
 /* Operands of which the caches hold a part: their addresses decide how they are stored.
  */
 static void test_large(void) {
-    int64_t n = (int64_t)6 << 20; /* 48 MiB */
+    int64_t n = (int64_t)6 << 20,
+            shared = asn_cpu_caches().last; /* 48 MiB, or more than L3 */
+    if (shared > 0 && n < shared / 5) n = shared / 5;
     double *memory = calloc((size_t)n, sizeof *memory);
     if (!memory) return;
     const uint8_t acl = (uint8_t)asn_dtype_table[ASN_F64].acl;

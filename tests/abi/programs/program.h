@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-enum { PROGRAM_MEMORIES = 32, PROGRAM_OBJECTS = 128 };
+enum { PROGRAM_MEMORIES = 128, PROGRAM_OBJECTS = 256 };
 
 typedef struct {
     char *data; /* device memory: a guard, `size` bytes, a guard */

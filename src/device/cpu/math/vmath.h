@@ -112,50 +112,58 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 }
 
 /* exp: results are normal between LOW and HIGH, LEAST rounds to zero, SAFE is inside. */
-#define V_EXP_SAFE_D   708.0
-#define V_EXP_LOW_D    -0x1.6232bdd7abcd2p+9
-#define V_EXP_HIGH_D   0x1.62e42fefa39efp+9
-#define V_EXP_LEAST_D  -0x1.74910d52d3051p+9
-#define V_EXP_SAFE_F   87.0f
-#define V_EXP_LOW_F    -0x1.5d589ep+6f
-#define V_EXP_HIGH_F   0x1.62e42ep+6f
-#define V_EXP_LEAST_F  -0x1.9fe368p+6f
-#define V_EXP2_HIGH_D  0x1.fffffffffffffp+9
-#define V_EXP2_HIGH_F  0x1.fffffep+6f
-#define V_EXPM1_SAFE_D 709.0
-#define V_EXPM1_SAFE_F 88.0f
-#define V_COSH_HIGH_D  0x1.633ce8fb9f87dp+9 /* the last whose cosh is finite */
-#define V_COSH_HIGH_F  0x1.65a9f8p+6f
-#define V_COSH_SAFE_D  706.0 /* 2^-k is normal */
-#define V_COSH_SAFE_F  85.0f
-#define V_COSH_ALONE_D 30.0 /* e^-2x is nothing beside 1 */
-#define V_COSH_ALONE_F 15.0f
-#define V_MIN_D        0x1p-1022
-#define V_MIN_F        0x1p-126f
-#define V_MAX_D        DBL_MAX
-#define V_MAX_F        FLT_MAX
-#define V_BELOW_1_D    0x1.fffffffffffffp-1
-#define V_BELOW_1_F    0x1.fffffep-1f
-#define V_HUGE_D       1e300
-#define V_HUGE_F       1e37f
-#define V_MODERATE_D   0x1p510
-#define V_MODERATE_F   0x1p62f
-#define V_SQUARE_D     0x1p450
-#define V_SQUARE_F     0x1p50f
-#define V_WIDE_D       0x1p30 /* 1 is nothing beside its square */
-#define V_WIDE_LOG2_D  30
-#define V_WIDE_F       0x1p14f
-#define V_WIDE_LOG2_F  14
-#define V_WHOLE_D      0x1p53
-#define V_WHOLE_F      0x1p24f
-#define V_EVEN_D       0x1p51 /* below, V_ROUND shows whether a number is odd */
-#define V_EVEN_F       0x1p22f
-#define V_ATAN_NEAR_D  0.5
-#define V_ATAN_NEAR_F  0.5f
-#define V_ATAN_FAR_D   2.0
-#define V_ATAN_FAR_F   2.0f
-#define V_ANGLE_D      1e9
-#define V_ANGLE_F      1e5f
+#define V_EXP_SAFE_D    708.0
+#define V_EXP_LOW_D     -0x1.6232bdd7abcd2p+9
+#define V_EXP_HIGH_D    0x1.62e42fefa39efp+9
+#define V_EXP_LEAST_D   -0x1.74910d52d3051p+9
+#define V_EXP_SAFE_F    87.0f
+#define V_EXP_LOW_F     -0x1.5d589ep+6f
+#define V_EXP_HIGH_F    0x1.62e42ep+6f
+#define V_EXP_LEAST_F   -0x1.9fe368p+6f
+#define V_EXP2_HIGH_D   0x1.fffffffffffffp+9
+#define V_EXP2_HIGH_F   0x1.fffffep+6f
+#define V_EXPM1_SAFE_D  709.0
+#define V_EXPM1_SAFE_F  88.0f
+#define V_COSH_HIGH_D   0x1.633ce8fb9f87dp+9 /* the last whose cosh is finite */
+#define V_COSH_HIGH_F   0x1.65a9f8p+6f
+#define V_COSH_SAFE_D   706.0 /* 2^-k is normal */
+#define V_COSH_SAFE_F   85.0f
+#define V_COSH_ALONE_D  30.0 /* e^-2x is nothing beside 1 */
+#define V_COSH_ALONE_F  15.0f
+#define V_ERFC_NEAR_D   0.5
+#define V_ERFC_NEAR_F   0.0f
+#define V_ERFC_CENTRE_D 4.0
+#define V_ERFC_CENTRE_F 2.0f
+#define V_ERFC_SAFE_D   26.0 /* results and e^-x^2 are normal */
+#define V_ERFC_SAFE_F   9.0f
+#define V_ERFC_LEAST_D  27.3 /* beyond, results round to zero */
+#define V_ERFC_LEAST_F  10.2f
+#define V_MIN_D         0x1p-1022
+#define V_MIN_F         0x1p-126f
+#define V_MAX_D         DBL_MAX
+#define V_MAX_F         FLT_MAX
+#define V_BELOW_1_D     0x1.fffffffffffffp-1
+#define V_BELOW_1_F     0x1.fffffep-1f
+#define V_HUGE_D        1e300
+#define V_HUGE_F        1e37f
+#define V_MODERATE_D    0x1p510
+#define V_MODERATE_F    0x1p62f
+#define V_SQUARE_D      0x1p450
+#define V_SQUARE_F      0x1p50f
+#define V_WIDE_D        0x1p30 /* 1 is nothing beside its square */
+#define V_WIDE_LOG2_D   30
+#define V_WIDE_F        0x1p14f
+#define V_WIDE_LOG2_F   14
+#define V_WHOLE_D       0x1p53
+#define V_WHOLE_F       0x1p24f
+#define V_EVEN_D        0x1p51 /* below, V_ROUND shows whether a number is odd */
+#define V_EVEN_F        0x1p22f
+#define V_ATAN_NEAR_D   0.5
+#define V_ATAN_NEAR_F   0.5f
+#define V_ATAN_FAR_D    2.0
+#define V_ATAN_FAR_F    2.0f
+#define V_ANGLE_D       1e9
+#define V_ANGLE_F       1e5f
 
 #define R             double
 #define B             uint64_t
@@ -171,6 +179,7 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 #define K(name)       name##_D
 #include "device/cpu/math/vmath_range.inc"
 #include "device/cpu/math/vmath_exp.inc"
+#include "device/cpu/math/vmath_erf.inc"
 #include "device/cpu/math/vmath_log.inc"
 #include "device/cpu/math/vmath_trig.inc"
 #include "device/cpu/math/vmath_arc.inc"
@@ -205,6 +214,7 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 #define K(name)       name##_F
 #include "device/cpu/math/vmath_range.inc"
 #include "device/cpu/math/vmath_exp.inc"
+#include "device/cpu/math/vmath_erf.inc"
 #include "device/cpu/math/vmath_log.inc"
 #include "device/cpu/math/vmath_trig.inc"
 #include "device/cpu/math/vmath_arc.inc"

@@ -25,6 +25,8 @@ V_FUNCTION float v_fmaf(float a, float b, float c) {
 #define V_P5(f, x, a, b, c, d, e)       f(V_P4(f, x, b, c, d, e), x, a)
 #define V_P6(f, x, a, b, c, d, e, g)    f(V_P5(f, x, b, c, d, e, g), x, a)
 #define V_P7(f, x, a, b, c, d, e, g, h) f(V_P6(f, x, b, c, d, e, g, h), x, a)
+#define V_P10(f, x, a, b, c, ...)       f(f(f(V_P7(f, x, __VA_ARGS__), x, c), x, b), x, a)
+#define V_P11(f, x, a, ...)             f(V_P10(f, x, __VA_ARGS__), x, a)
 /* A list of coefficients as arguments. */
 #define V_CALL(polynomial, ...) polynomial(__VA_ARGS__)
 
@@ -80,6 +82,42 @@ V_FUNCTION double v_exp_poly(double r) {
 }
 V_FUNCTION float v_exp_polyf(float r) {
     return V_CALL(V_P6, v_fmaf, r, V_EXP_F);
+}
+/* erf(x) / x - 1, |x| <= 1: error 2^-55, 2^-28. */
+V_FUNCTION double v_erf_poly(double z) {
+    double x = z * z;
+    double even =
+        V_P6(v_fma, x, 0x1.06eba8214db68p-3, 0x1.ce2f21a040d16p-4, 0x1.565bccf92b22cp-8,
+             0x1.f9a2baa8d85d8p-14, 0x1.b97fd3c481b99p-20, 0x1.d71b0bbe2722cp-27);
+    double odd = V_P6(v_fma, x, -0x1.812746b0379bdp-2, -0x1.b82ce311fa936p-6,
+                      -0x1.c02db03dd563ap-11, -0x1.f4ca4d6d09df1p-17,
+                      -0x1.5c0726720bc97p-23, -0x1.abae3f2b28261p-31);
+    return v_fma(odd, z, even);
+}
+V_FUNCTION float v_erf_polyf(float z) {
+    return V_P7(v_fmaf, z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f,
+                -0x1.b7f90ep-6f, 0x1.5405b2p-8f, -0x1.a3f7p-11f, 0x1.496a3p-14f);
+}
+/* exp(x^2) erfc(x) (x + K) of t = (x - K) / (x + K), K = V_ERFC_CENTRE, for 1/2 <= x <=
+ * 26.6 (0 <= x <= 9.4): error 2^-53, 2^-25. */
+V_FUNCTION double v_erfc_poly(double t) {
+    double z = t * t;
+    double even =
+        V_P11(v_fma, z, 0x1.18932bf08e154p+0, 0x1.8be202d26c6fep-1, 0x1.52cac23710585p-2,
+              0x1.38dbd2c8c6a97p-4, 0x1.908f473b2020ep-8, -0x1.dd285019d369fp-12,
+              -0x1.e7cfbb630048bp-19, 0x1.3ae44647bcbep-18, -0x1.c3fe74ab5ea7dp-21,
+              0x1.fed4a1fe720ap-24, -0x1.9ad426f8884afp-27);
+    double odd =
+        V_P10(v_fma, z, -0x1.f3fe31ecb49bfp-1, -0x1.14eacb1ad034p-1,
+              -0x1.645fd8a4bc0c3p-3, -0x1.b00c052c26f63p-6, -0x1.269b526d1b919p-12,
+              0x1.72cdac69a4277p-13, -0x1.3c6f722c9ac6cp-16, 0x1.7e6644cd97286p-20,
+              -0x1.46c3427ebb376p-24, 0x1.6721eaeadb574p-30);
+    return v_fma(odd, t, even);
+}
+V_FUNCTION float v_erfc_polyf(float t) {
+    return V_P10(v_fmaf, t, 0x1.058672p+0f, -0x1.5fd38ep-1f, 0x1.1e2ddap-2f,
+                 -0x1.2a7ca6p-5f, -0x1.6059fp-6f, 0x1.a5d8cp-8f, 0x1.905baap-9f,
+                 -0x1.7bd03ep-11f, -0x1.1cea3ep-11f, -0x1.d08eecp-15f);
 }
 /* (2^f - 1 - f ln2) / f^2, |f| <= 1/2 */
 V_FUNCTION double v_exp2_poly(double f) {

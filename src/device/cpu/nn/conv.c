@@ -118,11 +118,9 @@ static void unpatch_channel(void *ctx, int64_t c) {
     }
 }
 
-/* Adds a band's patches back to the image x: the transpose of asn_patches. float32 or
- * float64. */
-static void unpatch(const asnd_conv *g, int itemsize, char *rows, int64_t from,
-                    int64_t count, char *x) {
-    patch_job j = {g, NULL, x, rows, from, count, itemsize};
+void asn_unpatch(const asnd_conv *g, int itemsize, const void *rows, int64_t from,
+                 int64_t count, void *x) {
+    patch_job j = {g, NULL, x, (char *)rows, from, count, itemsize};
     double work = (double)(g->cx * asn_conv_extent(g->k)) * (double)count;
     asn_pool_run(unpatch_channel, &j, g->cx, work);
 }
@@ -326,7 +324,7 @@ static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
         matrix patches = {buffer, count, 1};
         if (j->plain) patches = (matrix){x + from * j->size, j->plane_x, 1};
         ASN_TRY(product(j->t, w, y, patches, j->rows, g->cy, count, false));
-        if (!j->plain) unpatch(g, (int)j->size, buffer, from, count, x);
+        if (!j->plain) asn_unpatch(g, (int)j->size, buffer, from, count, x);
     }
     if (j->plain && j->bias)
         bias_rows(j, x, group * g->cx, g->cx, j->plane_x, j->plane_x, false);

@@ -39,5 +39,9 @@ ASN_CHECK_RESULT asn_status asn_conv_to_w(const asnd_conv *g, asn_dtype t, const
  * (c, kd, kh, kw), `count` elements of the size apart; zeros outside. */
 void asn_patches(const asnd_conv *g, int itemsize, int64_t channels, const void *x,
                  int64_t from, int64_t count, void *rows);
+/* The transpose: adds such rows of g->cx channels, of float32 or float64, to the image
+ * x. */
+void asn_unpatch(const asnd_conv *g, int itemsize, const void *rows, int64_t from,
+                 int64_t count, void *x);
 
 #endif

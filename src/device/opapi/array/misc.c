@@ -1,5 +1,5 @@
-/* CPU device, operators: softmax, equality of tensors, trace, complex numbers from parts,
- * folds of tensor lists, histograms.
+/* CPU device, operators: equality of tensors, trace, complex numbers from parts, folds of
+ * tensor lists, histograms.
  *
  * Those that are no family of their own. Most are one to three fused programs
  * (program.h); what a body needs beside its operands is in one plan for all of them
@@ -22,7 +22,7 @@ typedef struct {
     /* Operands: self, or the first of a list of `count`; other: the second input. */
     int self, other, out, axis, count;
     asn_op op;
-    bool log;         /* Softmax: its logarithm; IsIn: invert; Round: decimals < 0 */
+    bool log;         /* IsIn: invert; Round: decimals < 0 */
     double low, high; /* Histc: the range; IsIn: the element; Round: 10 ** |decimals| */
 } misc_plan;
 
@@ -37,77 +37,6 @@ static misc_plan *plan_misc(asnd_call *c, asnd_body_fn body, int out, double ns)
     p->self = c->first[0];
     p->out = c->first[out];
     return p;
-}
-
-/* ---- Softmax, LogSoftmax (self, dim, out) */
-
-/* A temporary of in's shape with extent 1 and stride 0 along the axis: a place to reduce
- * into, and a broadcast input afterwards. */
-static asn_status reduced_tmp(asnd_tmp *tmp, asn_dtype dtype, const asnd_view *in,
-                              int axis, asnd_view *v) {
-    int64_t shape[ASN_ND_MAX_DIMS];
-    memcpy(shape, in->shape, (size_t)in->nd.ndim * sizeof *shape);
-    shape[axis] = 1;
-    ASN_TRY(asn_tmp_view(tmp, dtype, in->nd.ndim, shape, v));
-    v->strides[axis] = 0;
-    return ASN_OK;
-}
-
-/* Three passes: the maximum, the sum of exponentials below it, the result. Without the
- * maximum exp would overflow. Halves are computed in float32 and rounded once. */
-static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
-    const misc_plan *p = plan;
-    asnd_view in, out, top, sum;
-    asn_view_set(&in, asn_exec_nd(e, p->self));
-    asn_view_set(&out, asn_exec_nd(e, p->out));
-    asn_view_at_least_1d(&in);
-    asn_view_at_least_1d(&out);
-    asn_dtype t = in.nd.dtype == ASN_F64 || out.nd.dtype == ASN_F64 ? ASN_F64 : ASN_F32;
-    uint64_t mask = UINT64_C(1) << p->axis;
-    ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &top));
-    ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &sum));
-    asnd_prog prog;
-    /* The maximum of each line. */
-    asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
-    asn_prog_reduce(&prog, ASN_OP_MAXIMUM,
-                    asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t), &top.nd);
-    ASN_TRY(asn_prog_run(&prog));
-    /* The sum of exp(x - maximum). */
-    asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
-    int x = asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t);
-    x = asn_prog_op2(&prog, ASN_OP_SUBTRACT, x, asn_prog_in(&prog, &top.nd));
-    asn_prog_reduce(&prog, ASN_OP_ADD, asn_prog_op1(&prog, ASN_OP_EXP, x), &sum.nd);
-    ASN_TRY(asn_prog_run(&prog));
-    /* exp(x - maximum) / sum, or x - maximum - log(sum). */
-    asn_prog_begin(&prog, in.nd.ndim, in.shape, 0);
-    asn_view_broadcast(&top, in.nd.ndim, in.shape);
-    asn_view_broadcast(&sum, in.nd.ndim, in.shape);
-    x = asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t);
-    x = asn_prog_op2(&prog, ASN_OP_SUBTRACT, x, asn_prog_in(&prog, &top.nd));
-    int s = asn_prog_in(&prog, &sum.nd);
-    x = p->log
-            ? asn_prog_op2(&prog, ASN_OP_SUBTRACT, x, asn_prog_op1(&prog, ASN_OP_LOG, s))
-            : asn_prog_op2(&prog, ASN_OP_DIVIDE, asn_prog_op1(&prog, ASN_OP_EXP, x), s);
-    asn_prog_out(&prog, x, &out.nd);
-    return asn_prog_run(&prog);
-}
-
-/* arg 1: LogSoftmax. */
-asn_status asn_planner_softmax(asnd_call *c) {
-    const asnd_nd *self = asn_call_nd(c, 0);
-    int axis = 0;
-    if (!asn_is_floating(self->dtype) || !asn_is_floating(asn_call_nd(c, 2)->dtype))
-        return asn_error_set(ASN_ERR_TYPE,
-                             "%s: self and out must be of a real floating dtype",
-                             c->op->name);
-    ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
-    ASN_TRY(asn_call_same_shape(c, 2, self->ndim, self->shape));
-    if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
-    misc_plan *p = plan_misc(c, softmax_body, 2, 3);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    p->axis = axis;
-    p->log = c->op->arg == 1;
-    return ASN_OK;
 }
 
 /* ---- Equal(self, other, out): one bool */

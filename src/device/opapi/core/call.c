@@ -14,6 +14,7 @@
 #include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The error of a parameter that is NULL and may not be. */
 static asn_status absent(const asnd_call *c, int i) {
@@ -93,7 +94,8 @@ static asn_status capture(asnd_call *c, int i, const aclTensor *t, char kind) {
                              "%s: %s has dtype %d, which no operator computes with",
                              c->op->name, c->op->params[i].name, (int)t->acl_dtype);
     if (t != NULL && !int4 && !opaque) ASN_TRY(strict_check(c, i, t));
-    bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT;
+    bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT ||
+               kind == ASN_LIST_INOUT;
     if (!asnop_executor_capture(c->e, t, kind != ASN_OUT && kind != ASN_LIST_OUT, out))
         return asn_call_no_memory();
     if (t == NULL) return ASN_OK;
@@ -136,6 +138,7 @@ static asn_status param_check(asnd_call *c, int i) {
         return capture(c, i, object, p->kind);
     case ASN_LIST_IN:
     case ASN_LIST_OUT:
+    case ASN_LIST_INOUT:
         c->first[i] = (int16_t)c->e->num_operands;
         return capture_list(c, i, object, p->kind);
     case ASN_STRING: return ASN_OK;
@@ -151,7 +154,7 @@ static uint32_t count_operands(const asnd_opdesc *op, const asnd_arg *args) {
     for (int i = 0; i < op->num_params; i++) {
         char kind = op->params[i].kind;
         if (kind == ASN_IN || kind == ASN_OUT || kind == ASN_INOUT) n++;
-        if ((kind == ASN_LIST_IN || kind == ASN_LIST_OUT) &&
+        if ((kind == ASN_LIST_IN || kind == ASN_LIST_OUT || kind == ASN_LIST_INOUT) &&
             asnop_alive(ASN_OBJECT_TENSOR_LIST, args[i].p))
             n += ((const asnd_array *)args[i].p)->size;
     }
@@ -178,6 +181,7 @@ aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
     asnd_call c;
     c.op = op;
     c.moved = -1;
+    c.place = 0;
     c.args = args;
     c.e = asnop_executor_new(op->name, count_operands(op, args));
     if (c.e == NULL) return asnop_fail(asn_call_no_memory());
@@ -212,7 +216,7 @@ int asn_call_out(const asnd_call *c) {
     return -1;
 }
 
-int asn_call_param(const asnd_call *c, const char *name) {
+int asn_call_param_named(const asnd_call *c, const char *name) {
     for (int i = 0; i < c->op->num_params; i++)
         if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;

@@ -17,7 +17,9 @@
 #include "device/opapi/core/value.h"
 #include "device/opbase/executor.h"
 
-enum { ASN_MAX_PARAMS = 16 };
+/* Parameters of an operator; those of one whose planner keeps something for each
+ * (packed.h, formula.c, gate.c), which tools/gen_opapi.py checks. */
+enum { ASN_MAX_PARAMS = 64, ASN_FEW_PARAMS = 16 };
 
 /* One argument of a call, packed: a handle, string or array; an integer, bool or enum; a
  * number. */
@@ -38,6 +40,7 @@ enum {
     ASN_BOOLS = 'B',
     ASN_LIST_IN = 'L',
     ASN_LIST_OUT = 'M',
+    ASN_LIST_INOUT = 'U',
     ASN_SCALARS = 'K',
     ASN_INT = 'i', /* any integer, bool, enum */
     ASN_DOUBLE = 'f',
@@ -73,7 +76,8 @@ struct asnd_call {
     const asnd_opdesc *op;
     const asnd_arg *args;
     aclOpExecutor *e;
-    int moved; /* aclDataType of the tensors that are only moved; -1: none yet */
+    int moved;      /* aclDataType of the tensors that are only moved; -1: none yet */
+    uint64_t place; /* of the lists that is planned now (foreach.c) */
     int16_t first[ASN_MAX_PARAMS]; /* index of a tensor parameter's (first) operand; -1:
                                       absent */
 };
@@ -105,11 +109,12 @@ static inline const asnd_array *asn_call_array(const asnd_call *c, int i) {
     return c->args[i].p;
 }
 
+/* The parameter's index; -1: the operator has none of this name. */
+int asn_call_param_named(const asnd_call *c, const char *name);
+
 /* The index of the parameter that is written: the first of kind O or M, else R; -1 when
  * there is none. */
 int asn_call_out(const asnd_call *c);
-/* The index of the parameter of this name; -1: the operator has none. */
-int asn_call_param(const asnd_call *c, const char *name);
 
 /* "(2, 3)" into a buffer of ASN_SHAPE_TEXT bytes, which it returns. */
 enum { ASN_SHAPE_TEXT = 160 };

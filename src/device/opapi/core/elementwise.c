@@ -127,8 +127,12 @@ static asn_status param_value(builder *b, int i, asn_dtype want, int *out) {
     switch (b->c->op->params[i].kind) {
     case ASN_DOUBLE: asn_value_from_double(want, in.immediate, arg->f); break;
     case ASN_INT: asn_value_from_int(want, in.immediate, arg->i); break;
-    case ASN_SCALAR: {
-        const aclScalar *s = arg->p;
+    case ASN_SCALAR:
+    case ASN_SCALARS: {
+        bool list = b->c->op->params[i].kind == ASN_SCALARS;
+        const aclScalar *s =
+            list ? ((const aclScalar *const *)asn_call_array(b->c, i)->data)[b->c->place]
+                 : arg->p;
         if (s == NULL) {
             *out = ABSENT;
             return ASN_OK;

@@ -25,8 +25,8 @@ typedef struct {
     bool gradient;
     asn_dtype loop;
     double divisor; /* of a mean */
-    int operand[ASN_MAX_PARAMS];
-    double number[ASN_MAX_PARAMS]; /* where there is no operand */
+    int operand[ASN_FEW_PARAMS];
+    double number[ASN_FEW_PARAMS]; /* where there is no operand */
     int64_t shape[ASN_ND_MAX_DIMS];
 } formula_plan;
 
@@ -70,7 +70,7 @@ static bool uses(const asnd_ew *ew, int param) {
 /* The expression over the program's shape; `views` live until it has run. */
 static int emit(asnd_prog *p, const formula_plan *f, const aclOpExecutor *e,
                 asnd_view *views) {
-    int values[ASN_MAX_PARAMS] = {0};
+    int values[ASN_FEW_PARAMS] = {0};
     for (int i = 0; i < f->num_params; i++) {
         if (!uses(f->ew, i)) continue;
         if (f->operand[i] < 0) {
@@ -86,7 +86,7 @@ static int emit(asnd_prog *p, const formula_plan *f, const aclOpExecutor *e,
 
 /* A gradient of a mean is divided in the pass itself. */
 static asn_status write_body(const formula_plan *f, const aclOpExecutor *e) {
-    asnd_view views[ASN_MAX_PARAMS];
+    asnd_view views[ASN_FEW_PARAMS];
     asnd_prog p;
     asn_prog_begin(&p, f->ndim, f->shape, 0);
     int x = emit(&p, f, e, views);
@@ -100,7 +100,7 @@ static asn_status write_body(const formula_plan *f, const aclOpExecutor *e) {
 static asn_status reduce_body(const formula_plan *f, const aclOpExecutor *e) {
     static const int64_t zeros[ASN_ND_MAX_DIMS];
     const asnd_nd *out = asn_exec_nd(e, f->out);
-    asnd_view views[ASN_MAX_PARAMS];
+    asnd_view views[ASN_FEW_PARAMS];
     _Alignas(16) uint8_t sum[16] = {0};
     asnd_nd total = {(char *)sum, f->ndim, f->loop, f->shape, zeros};
     int64_t size = 1;

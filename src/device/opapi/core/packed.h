@@ -12,8 +12,8 @@
 
 typedef struct {
     asnd_plan_head head;
-    int at[ASN_MAX_PARAMS];       /* operands by parameter; -1: absent, no tensor */
-    asnd_arg arg[ASN_MAX_PARAMS]; /* integers and doubles; an aclScalar as a double */
+    int at[ASN_FEW_PARAMS];       /* operands by parameter; -1: absent, no tensor */
+    asnd_arg arg[ASN_FEW_PARAMS]; /* integers and doubles; an aclScalar as a double */
     asn_dtype loop;               /* what the planner chose to compute in */
     int kind, axis;
     int64_t n[4]; /* extents, as the body wants them */

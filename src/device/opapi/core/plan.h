@@ -7,6 +7,7 @@
 #define ASN_DEVICE_OPAPI_CORE_PLAN_H
 
 #include "device/cpu/linalg/linalg.h"
+#include "device/cpu/nn/resample.h"
 #include "device/opapi/core/elementwise.h"
 #include "device/opapi/core/view.h"
 
@@ -147,8 +148,12 @@ ASN_PLANNER(addmm);
 ASN_PLANNER(gemm);
 ASN_PLANNER(matmul_weight);
 
+/* matmul_fused.c */
+ASN_PLANNER(transposed_matmul);
+ASN_PLANNER(fused_matmul);
+ASN_PLANNER(qkv);
+
 /* misc.c */
-ASN_PLANNER(softmax);
 ASN_PLANNER(equal);
 ASN_PLANNER(precision_compare);
 ASN_PLANNER(trace);
@@ -173,22 +178,31 @@ ASN_PLANNER(unique_consecutive);
 
 /* foreach.c, normal.c */
 ASN_PLANNER(foreach);
+ASN_PLANNER(foreach_reduce);
+ASN_PLANNER(foreach_fill);
 ASN_PLANNER(foreach_round);
 ASN_PLANNER(layer_norm);
 ASN_PLANNER(layer_norm_backward);
 
 /* batch_norm.c, batch_norm_parts.c, group_norm.c: arg 1 of group_norm is the SiLU behind,
- * 2 its flag */
+ * 2 its flag, 3 Swish with a flag and a scale */
 ASN_PLANNER(batch_norm);
 ASN_PLANNER(batch_norm_backward);
 ASN_PLANNER(batch_norm_stats);
 ASN_PLANNER(batch_norm_elemt);
 ASN_PLANNER(batch_norm_gather);
+ASN_PLANNER(batch_norm_sums);
+ASN_PLANNER(batch_norm_sync);
 ASN_PLANNER(batch_norm_reduce);
 ASN_PLANNER(batch_norm_elemt_backward);
 ASN_PLANNER(group_norm);
 ASN_PLANNER(group_norm_backward);
+ASN_PLANNER(group_norm_swish_grad);
 ASN_PLANNER(instance_norm);
+
+/* residual_norm.c: arg 1 adds 1 to the weight */
+ASN_PLANNER(residual_norm);
+ASN_PLANNER(residual_norm_grad);
 
 /* class_loss.c: arg 2 has positions */
 ASN_PLANNER(nll);
@@ -211,8 +225,29 @@ ASN_PLANNER(dropout_do_mask);
 ASN_PLANNER(rrelu);
 ASN_PLANNER(adam);
 
-/* softmax.c: arg 1 is the logarithm */
+/* training.c */
+ASN_PLANNER(unscale);
+ASN_PLANNER(amp_update_scale);
+ASN_PLANNER(fused_sgd);
+
+/* softmax.c: arg 1 is the logarithm; of masked_softmax a mask of bool, 0 summands */
+ASN_PLANNER(softmax);
 ASN_PLANNER(softmax_backward);
+ASN_PLANNER(masked_softmax);
+ASN_PLANNER(masked_softmax_backward);
+
+/* rotary.c: arg is the mode of operators without one; rope_cache.c */
+ASN_PLANNER(rotary);
+ASN_PLANNER(rotary_grad);
+ASN_PLANNER(rope_cache);
+
+/* flash_plan.c; infer_plan.c: arg 1 has lengths of keys alone */
+ASN_PLANNER(flash_attention);
+ASN_PLANNER(infer_attention);
+
+/* attention_update.c */
+ASN_PLANNER(attention_update);
+ASN_PLANNER(ring_attention_update);
 
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);
@@ -242,8 +277,31 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
+/* rnn.c, rnn_cells.c: arg 1 of rnn and rnn_backward is the LSTM, of lstm_cell the
+ * gradient */
+ASN_PLANNER(rnn);
+ASN_PLANNER(rnn_backward);
+ASN_PLANNER(lstm_cell);
+
+/* upsample.c: arg is the mode times 4 and the spatial dimensions */
+ASN_PLANNER(upsample);
+
+/* grid_sampler.c: arg is the number of spatial dimensions */
+ASN_PLANNER(grid_sampler);
+ASN_PLANNER(grid_sampler_backward);
+
+/* boxes.c */
+ASN_PLANNER(iou);
+
+/* deform_conv.c, roi_align.c */
+ASN_PLANNER(deform_conv);
+ASN_PLANNER(deform_conv_backward);
+ASN_PLANNER(roi_align);
+ASN_PLANNER(roi_align_backward);
+
 /* vision.c */
 ASN_PLANNER(im2col);
+ASN_PLANNER(im2col_backward);
 ASN_PLANNER(channel_shuffle);
 ASN_PLANNER(affine_grid);
 ASN_PLANNER(chamfer_backward);

@@ -83,9 +83,11 @@ static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(save(e, b->mean, &n, &mean));
     ASN_TRY(save(e, b->invstd, &n, &rstd));
     /* The gradients that are not wanted stay NULL. */
-    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight),
+    asnd_norm_params q = {.mean = &mean.nd,
+                          &rstd.nd,
+                          channels(e, b->weight, &n, &weight),
                           channels(e, b->bias, &n, &bias)};
-    return asn_norm_apply(&n, &q, false, asn_exec_nd(e, b->out));
+    return asn_norm_apply(&n, &q, asn_exec_nd(e, b->out));
 }
 
 /* Without training the running statistics are constants (frozen): the gradient then has
@@ -104,8 +106,10 @@ static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tm
         ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
         ASN_TRY(asn_norm_rstd(&n, &rstd, &variance, b->eps));
     }
-    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight), NULL};
-    asnd_norm_grads g = {asn_exec_nd(e, b->dy), NULL, NULL, NULL, n.mask, !b->training};
+    asnd_norm_params q = {
+        .mean = &mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight), NULL};
+    asnd_norm_grads g = {
+        .dy = asn_exec_nd(e, b->dy), NULL, NULL, NULL, n.mask, !b->training};
     if (b->out >= 0) g.dx = asn_exec_nd(e, b->out);
     if (channels(e, b->dw, &n, &dw)) g.dw = &dw;
     if (channels(e, b->db, &n, &db)) g.db = &db;

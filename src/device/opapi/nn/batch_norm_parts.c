@@ -63,9 +63,11 @@ static asn_status elemt_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_norm n;
     asnd_view weight, bias, mean, invstd;
     begin(&n, asn_exec_nd(e, p->operand[0]));
-    asnd_norm_params q = {channels(e, p, 3, &n, &mean), channels(e, p, 4, &n, &invstd),
-                          channels(e, p, 1, &n, &weight), channels(e, p, 2, &n, &bias)};
-    return asn_norm_apply(&n, &q, false, asn_exec_nd(e, p->operand[5]));
+    asnd_norm_params q = {.mean = channels(e, p, 3, &n, &mean),
+                          channels(e, p, 4, &n, &invstd),
+                          channels(e, p, 1, &n, &weight),
+                          channels(e, p, 2, &n, &bias)};
+    return asn_norm_apply(&n, &q, asn_exec_nd(e, p->operand[5]));
 }
 
 /* Parts: gradOut, input, mean, invstd, then sumDy, sumDyXmu, gradWeight, gradBias, each
@@ -206,6 +208,64 @@ static asn_status gather_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return put(e, p->operand[6], rstd);
 }
 
+/* ---- sums: BatchNormReduce gives a device's, SyncBatchNormGatherStats joins them */
+
+/* Parts: input, sum, the squares' sum. */
+static asn_status sums_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const parts_plan *p = plan;
+    asnd_norm n;
+    asnd_view sum, squares, to;
+    begin(&n, asn_exec_nd(e, p->operand[0]));
+    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &sum));
+    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &squares));
+    asnd_prog prog;
+    asn_prog_begin(&prog, n.x->ndim, n.x->shape, n.mask);
+    int x = as_value(&prog, &n, n.x);
+    asn_prog_reduce(&prog, ASN_OP_ADD, x, &sum.nd);
+    asn_prog_reduce(&prog, ASN_OP_ADD, asn_prog_op2(&prog, ASN_OP_MULTIPLY, x, x),
+                    &squares.nd);
+    ASN_TRY(asn_prog_run(&prog));
+    (void)channels(e, p, 1, &n, &to);
+    ASN_TRY(asn_move(&to.nd, &sum.nd));
+    (void)channels(e, p, 2, &n, &to);
+    return asn_move(&to.nd, &squares.nd);
+}
+
+/* Parts: sums and squares' sums (devices, channels), counts (devices), the running mean
+ * and variance, the joint mean and 1 / sqrt(variance + eps). The running variance takes
+ * the unbiased one. */
+static asn_status sync_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const parts_plan *p = plan;
+    const asnd_nd *all = asn_exec_nd(e, p->operand[0]);
+    int64_t devices = all->shape[0], size = all->shape[1];
+    double *sums = NULL, *squares = NULL, *counts = NULL, *mean = NULL;
+    double *variance = NULL, *joint, *rstd, n = 0;
+    double **values[] = {&sums, &squares, &counts, &mean, &variance};
+    for (int k = 0; k < 5; k++)
+        ASN_TRY(plain(e, p->operand[k], tmp, values[k]));
+    joint = asn_tmp_alloc(tmp, (size_t)size * sizeof *joint);
+    rstd = asn_tmp_alloc(tmp, (size_t)size * sizeof *rstd);
+    if (joint == NULL || rstd == NULL) return ASN_ERR_MEMORY;
+    for (int64_t i = 0; i < devices; i++)
+        n += counts[i];
+    for (int64_t c = 0; c < size; c++) {
+        double sum = 0, square = 0;
+        for (int64_t i = 0; i < devices; i++) {
+            sum += sums[i * size + c];
+            square += squares[i * size + c];
+        }
+        joint[c] = sum / n;
+        double biased = square / n - joint[c] * joint[c];
+        rstd[c] = 1 / sqrt(biased + p->eps);
+        mean[c] += p->momentum * (joint[c] - mean[c]);
+        variance[c] += p->momentum * (biased * n / (n - 1) - variance[c]);
+    }
+    ASN_TRY(put(e, p->operand[3], mean));
+    ASN_TRY(put(e, p->operand[4], variance));
+    ASN_TRY(put(e, p->operand[5], joint));
+    return put(e, p->operand[6], rstd);
+}
+
 /* ---- planning */
 
 /* Parameter i has two dimensions at least and a floating dtype. */
@@ -329,5 +389,44 @@ asn_status asn_planner_batch_norm_elemt_backward(asnd_call *c) {
     for (int k = 0; k < 8; k++)
         p->operand[k] = c->first[k];
     p->out = c->first[8];
+    return ASN_OK;
+}
+
+/* BatchNormReduce(x, sum, squareSum) */
+asn_status asn_planner_batch_norm_sums(asnd_call *c) {
+    ASN_TRY(check_input(c, 0));
+    ASN_TRY(check_channels(c, 0, 1, 2));
+    if (asn_call_operand(c, 1)->is_empty) return ASN_OK;
+    parts_plan *p = plan_parts(c, sums_body, 0, 1);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    for (int k = 0; k < 3; k++)
+        p->operand[k] = c->first[k];
+    return ASN_OK;
+}
+
+/* SyncBatchNormGatherStats(totalSum, totalSquareSum, sampleCount, mean, variance,
+ * momentum, eps, batchMean, batchInvstd) */
+asn_status asn_planner_batch_norm_sync(asnd_call *c) {
+    const asnd_nd *sums = asn_call_nd(c, 0);
+    ASN_TRY(asn_call_floating(c, 0));
+    if (sums->ndim != 2)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: totalSum has %d dimensions; it must have "
+                             "2, devices and channels",
+                             c->op->name, sums->ndim);
+    ASN_TRY(asn_norm_check(c, 1, 2, sums->shape));
+    ASN_TRY(asn_call_real(c, 2));
+    ASN_TRY(asn_call_same_shape(c, 2, 1, sums->shape));
+    const int channels_at[] = {3, 4, 7, 8};
+    for (int k = 0; k < 4; k++)
+        ASN_TRY(asn_norm_check(c, channels_at[k], 1, sums->shape + 1));
+    if (asn_call_operand(c, 7)->is_empty) return ASN_OK;
+    parts_plan *p = plan_parts(c, sync_body, 0, 5);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    const int order[] = {0, 1, 2, 3, 4, 7, 8};
+    for (int k = 0; k < 7; k++)
+        p->operand[k] = c->first[order[k]];
+    p->momentum = asn_call_double(c, 5);
+    p->eps = asn_call_double(c, 6);
     return ASN_OK;
 }

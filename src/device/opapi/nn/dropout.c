@@ -189,7 +189,7 @@ static drop_plan *plan_drop(asnd_call *c, int64_t n, int mask, int in, int out) 
  * the mask is for, before out, and V2Tensor seedTensor, offsetTensor, offset. */
 asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
     const asnd_array *shape = asn_call_array(c, 0);
-    int out = c->op->num_params - 1, dtype = asn_call_param(c, "probDataType");
+    int out = c->op->num_params - 1, dtype = asn_call_param_named(c, "probDataType");
     int64_t n = 1;
     asnd_seed seed;
     ASN_TRY(asn_call_seed(c, 2, &seed));
@@ -224,7 +224,7 @@ asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
 asn_status asn_planner_dropout(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     int64_t n = asn_nd_size(x);
-    int shared = asn_call_param(c, "optionalNoiseShape"), at = shared < 0 ? 1 : 2;
+    int shared = asn_call_param_named(c, "optionalNoiseShape"), at = shared < 0 ? 1 : 2;
     if (shared >= 0 && asn_call_nd(c, shared) != NULL &&
         asn_nd_size(asn_call_nd(c, shared)) > 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: optionalNoiseShape must be NULL",

@@ -116,8 +116,8 @@ static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
 
 /* *variant: which of the row's expressions: an integer or a string, which may be NULL. */
 static asn_status approximation(const asnd_call *c, int *variant) {
-    int i = asn_call_param(c, "approximate");
-    int text = asn_call_param(c, "approximateOptional");
+    int i = asn_call_param_named(c, "approximate");
+    int text = asn_call_param_named(c, "approximateOptional");
     *variant = 0;
     if (i >= 0) {
         int64_t value = asn_call_int(c, i);
@@ -145,11 +145,13 @@ static asn_status approximation(const asnd_call *c, int *variant) {
 asn_status asn_planner_gate(asnd_call *c) {
     static const char *const names[] = {"self", "x", "input"};
     bool backward = (c->op->arg & 1) != 0;
-    int self = -1, dim = asn_call_param(c, "dim"), out = asn_call_out(c), variant = 0;
-    int left = asn_call_param(c, "activateLeft"), gelu = asn_call_param(c, "gelu");
-    int out_gelu = asn_call_param(c, "outGelu"), axis = 0;
+    int self = -1, dim = asn_call_param_named(c, "dim"), out = asn_call_out(c),
+        variant = 0;
+    int left = asn_call_param_named(c, "activateLeft"),
+        gelu = asn_call_param_named(c, "gelu");
+    int out_gelu = asn_call_param_named(c, "outGelu"), axis = 0;
     for (int i = 0; i < 3 && self < 0; i++)
-        self = asn_call_param(c, names[i]);
+        self = asn_call_param_named(c, names[i]);
     const asnd_nd *a = asn_call_nd(c, self);
     int64_t half[ASN_ND_MAX_DIMS];
     ASN_TRY(check_halves(c, self, dim, &axis, half));

@@ -1,4 +1,5 @@
-/* CPU device, operators: GroupNorm, with SiLU behind it, its gradient; InstanceNorm.
+/* CPU device, operators: GroupNorm, with SiLU or Swish behind it, the gradients;
+ * InstanceNorm.
  *
  * Dimension 1, the channels, is split into (groups, channels of a group), whatever its
  * stride; statistics run over a group's channels and all positions. InstanceNorm has
@@ -18,8 +19,8 @@ typedef struct {
     int in, weight, bias, out, mean, rstd; /* operands; -1: absent */
     int dy, dw, db;
     int64_t groups;
-    bool silu;
-    double eps;
+    bool silu; /* x * sigmoid(scale * x) behind it */
+    double eps, scale;
 } group_plan;
 
 /* v: x with its channels split into (groups, channels of a group). */
@@ -70,23 +71,31 @@ static asn_status group_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_move(&to.nd, &mean.nd));
     asn_norm_spread(&to, asn_exec_nd(e, g->rstd), &n, n.mask);
     ASN_TRY(asn_move(&to.nd, &rstd.nd));
-    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, g->weight, &n, &weight),
+    asnd_norm_params q = {.mean = &mean.nd,
+                          &rstd.nd,
+                          channels(e, g->weight, &n, &weight),
                           channels(e, g->bias, &n, &bias)};
-    return asn_norm_apply(&n, &q, g->silu, &out.nd);
+    if (g->silu) q.swish = &g->scale;
+    return asn_norm_apply(&n, &q, &out.nd);
 }
 
 /* mean and rstd are the forward call's, (batch, groups). */
 static asn_status group_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
     asnd_norm n;
-    asnd_view x, dy, dx, mean, rstd, weight, dw, db;
+    asnd_view x, dy, dx, mean, rstd, weight, bias, dw, db;
     split(&x, asn_exec_nd(e, g->in), g->groups);
     split(&dy, asn_exec_nd(e, g->dy), g->groups);
     asn_norm_begin(&n, &x.nd, statistics_mask(x.nd.ndim));
     asn_norm_spread(&mean, asn_exec_nd(e, g->mean), &n, n.mask);
     asn_norm_spread(&rstd, asn_exec_nd(e, g->rstd), &n, n.mask);
-    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, g->weight, &n, &weight), NULL};
-    asnd_norm_grads to = {&dy.nd, NULL, NULL, NULL, parameter_mask(x.nd.ndim), false};
+    asnd_norm_params q = {.mean = &mean.nd,
+                          &rstd.nd,
+                          channels(e, g->weight, &n, &weight),
+                          channels(e, g->bias, &n, &bias)};
+    if (g->silu) q.swish = &g->scale;
+    asnd_norm_grads to = {
+        .dy = &dy.nd, NULL, NULL, NULL, parameter_mask(x.nd.ndim), false};
     if (g->out >= 0) {
         split(&dx, asn_exec_nd(e, g->out), g->groups);
         to.dx = &dx.nd;
@@ -113,8 +122,8 @@ static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     /* Parameters lie along the channels: every other dimension is in the mask. */
     asn_norm_spread(&weight, asn_exec_nd(e, g->weight), &n, last ? 7 : 13);
     asn_norm_spread(&bias, asn_exec_nd(e, g->bias), &n, last ? 7 : 13);
-    asnd_norm_params q = {&mean.nd, &rstd.nd, &weight.nd, &bias.nd};
-    return asn_norm_apply(&n, &q, false, asn_exec_nd(e, g->out));
+    asnd_norm_params q = {.mean = &mean.nd, &rstd.nd, &weight.nd, &bias.nd};
+    return asn_norm_apply(&n, &q, asn_exec_nd(e, g->out));
 }
 
 /* ---- planning */
@@ -152,7 +161,8 @@ static asn_status check_extents(const asnd_call *c, int i, const asnd_nd *in) {
 
 /* GroupNorm(self, gamma, beta, N, C, HxW, group, eps, out, meanOut, rstdOut);
  * GroupNormSilu(self, gamma, beta, group, eps, out, meanOut, rstdOut), whose V2 has
- * activateSilu behind eps. */
+ * activateSilu behind eps; GroupNormSwish(x, gamma, beta, numGroups, dataFormat, eps,
+ * activateSwish, swishScale, yOut, meanOut, rstdOut). */
 asn_status asn_planner_group_norm(asnd_call *c) {
     const asnd_nd *in = asn_call_nd(c, 0);
     int at = c->op->arg == 0 ? 6 : 3, out = asn_call_out(c);
@@ -176,8 +186,71 @@ asn_status asn_planner_group_norm(asnd_call *c) {
     p->mean = c->first[out + 1];
     p->rstd = c->first[out + 2];
     p->groups = groups;
-    p->eps = asn_call_double(c, at + 1);
-    p->silu = c->op->arg == 1 || (c->op->arg == 2 && asn_call_int(c, at + 2) != 0);
+    bool swish = c->op->arg == 3; /* its data format stands behind the groups */
+    p->eps = asn_call_double(c, swish ? at + 2 : at + 1);
+    p->silu = c->op->arg == 1 || (c->op->arg == 2 && asn_call_int(c, at + 2) != 0) ||
+              (swish && asn_call_int(c, at + 3) != 0);
+    p->scale = swish ? asn_call_double(c, at + 4) : 1;
+    return ASN_OK;
+}
+
+/* What both gradients share: dy, x, mean, rstd, gamma (and beta, unless it is -1) at
+ * these parameters, the three outputs from `out` on, of which `wanted` tells. */
+typedef struct {
+    int dy, x, mean, rstd, gamma, beta, out;
+    bool wanted[3];
+    int64_t groups;
+} group_grads;
+
+/* Checks all but x, and makes the plan; *plan stays NULL where there are no channels. */
+static asn_status plan_backward(asnd_call *c, const group_grads *g, group_plan **plan) {
+    const asnd_nd *in = asn_call_nd(c, g->x);
+    *plan = NULL;
+    const int64_t kept[] = {in->shape[0], g->groups};
+    ASN_TRY(asn_norm_check(c, g->dy, in->ndim, in->shape));
+    ASN_TRY(asn_norm_check(c, g->mean, 2, kept));
+    ASN_TRY(asn_norm_check(c, g->rstd, 2, kept));
+    ASN_TRY(asn_norm_check(c, g->gamma, 1, in->shape + 1));
+    if (g->beta >= 0) ASN_TRY(asn_norm_check(c, g->beta, 1, in->shape + 1));
+    if (g->wanted[0]) ASN_TRY(asn_norm_check(c, g->out, in->ndim, in->shape));
+    for (int i = 1; i < 3; i++)
+        if (g->wanted[i]) ASN_TRY(asn_norm_check(c, g->out + i, 1, in->shape + 1));
+    if (in->shape[1] == 0) return ASN_OK;
+    group_plan *p = asn_call_plan(c, group_norm_backward_body, sizeof *p,
+                                  500 + 5 * (double)asn_nd_size(in));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->dy = c->first[g->dy];
+    p->in = c->first[g->x];
+    p->mean = c->first[g->mean];
+    p->rstd = c->first[g->rstd];
+    p->weight = c->first[g->gamma];
+    p->bias = g->beta >= 0 ? c->first[g->beta] : -1;
+    p->groups = g->groups;
+    p->out = g->wanted[0] ? c->first[g->out] : -1;
+    p->dw = g->wanted[1] ? c->first[g->out + 1] : -1;
+    p->db = g->wanted[2] ? c->first[g->out + 2] : -1;
+    p->silu = false;
+    *plan = p;
+    return ASN_OK;
+}
+
+/* GroupNormSwishGrad(dy, mean, rstd, x, gamma, beta, numGroups, dataFormat, swishScale,
+ * dgammaIsRequire, dbetaIsRequire, dxOut, dgammaOut, dbetaOut) */
+asn_status asn_planner_group_norm_swish_grad(asnd_call *c) {
+    group_grads g = {0, 3, 1, 2, 4, 5, 11, {true}, asn_call_int(c, 6)};
+    group_plan *p = NULL;
+    ASN_TRY(check_input(c, 3, g.groups));
+    for (int k = 1; k < 3; k++) {
+        g.wanted[k] = asn_call_int(c, 8 + k) != 0;
+        if (g.wanted[k] && c->first[11 + k] < 0)
+            return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is NULL, but %s is true",
+                                 c->op->name, c->op->params[11 + k].name,
+                                 c->op->params[8 + k].name);
+    }
+    ASN_TRY(plan_backward(c, &g, &p));
+    if (p == NULL) return ASN_OK;
+    p->silu = true;
+    p->scale = asn_call_double(c, 8);
     return ASN_OK;
 }
 
@@ -185,33 +258,12 @@ asn_status asn_planner_group_norm(asnd_call *c) {
  * gradInput, gradGammaOut, gradBetaOut) */
 asn_status asn_planner_group_norm_backward(asnd_call *c) {
     const asnd_nd *in = asn_call_nd(c, 1);
-    int64_t groups = asn_call_int(c, 8);
-    bool wanted[3];
-    ASN_TRY(check_input(c, 1, groups));
+    group_grads g = {0, 1, 2, 3, 4, -1, 10, {false}, asn_call_int(c, 8)};
+    group_plan *p = NULL;
+    ASN_TRY(check_input(c, 1, g.groups));
     ASN_TRY(check_extents(c, 5, in));
-    const int64_t kept[] = {in->shape[0], groups};
-    ASN_TRY(asn_norm_check(c, 0, in->ndim, in->shape));
-    ASN_TRY(asn_norm_check(c, 2, 2, kept));
-    ASN_TRY(asn_norm_check(c, 3, 2, kept));
-    ASN_TRY(asn_norm_check(c, 4, 1, in->shape + 1));
-    ASN_TRY(asn_norm_output_mask(c, 9, 3, wanted));
-    if (wanted[0]) ASN_TRY(asn_norm_check(c, 10, in->ndim, in->shape));
-    for (int i = 1; i < 3; i++)
-        if (wanted[i]) ASN_TRY(asn_norm_check(c, 10 + i, 1, in->shape + 1));
-    if (in->shape[1] == 0) return ASN_OK;
-    group_plan *p = asn_call_plan(c, group_norm_backward_body, sizeof *p,
-                                  500 + 5 * (double)asn_nd_size(in));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    p->dy = c->first[0];
-    p->in = c->first[1];
-    p->mean = c->first[2];
-    p->rstd = c->first[3];
-    p->weight = c->first[4];
-    p->groups = groups;
-    p->out = wanted[0] ? c->first[10] : -1;
-    p->dw = wanted[1] ? c->first[11] : -1;
-    p->db = wanted[2] ? c->first[12] : -1;
-    return ASN_OK;
+    ASN_TRY(asn_norm_output_mask(c, 9, 3, g.wanted));
+    return plan_backward(c, &g, &p);
 }
 
 /* InstanceNorm(x, gamma, beta, dataFormat, eps, y, mean, variance) */

@@ -2,7 +2,9 @@
  *
  * Forward: the mean, then the squared deviations from it (sums of squares would cancel),
  * then one pass that writes. Backward, with h = (x - mean) * rstd and d = dy * weight: dx
- * = rstd * (d - mean(d) - h * mean(d * h)), dw = sum(dy * h), db = sum(dy).
+ * = rstd * (d - mean(d) - h * mean(d * h)), dw = sum(dy * h), db = sum(dy). Without a
+ * mean (RMS) the variance is the mean square, and mean(d) drops out. Where Swish stands
+ * behind, dy is first multiplied by its derivative.
  *
  * Each pass is a fused program over the input's space, in which statistics and parameters
  * broadcast by strides of 0; so layouts, halves and threads are the engine's business. h
@@ -20,6 +22,8 @@ void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask) {
     n->count = 1;
     for (int d = 0; d < x->ndim; d++)
         if (mask >> d & 1) n->count *= (double)x->shape[d];
+    n->alpha = 1;
+    n->plus[0] = n->plus[1] = NULL;
 }
 
 asn_status asn_norm_kept(asnd_tmp *tmp, const asnd_norm *n, uint64_t mask,
@@ -44,6 +48,16 @@ static int value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
     return asn_prog_as(p, asn_prog_in(p, a), n->t);
 }
 
+/* What is normalised. */
+static int source(asnd_prog *p, const asnd_norm *n) {
+    int x = value(p, n, n->x);
+    if (n->alpha != 1)
+        x = asn_prog_op2(p, ASN_OP_MULTIPLY, x, asn_prog_const(p, n->t, n->alpha));
+    for (int k = 0; k < 2; k++)
+        if (n->plus[k]) x = asn_prog_op2(p, ASN_OP_ADD, x, value(p, n, n->plus[k]));
+    return x;
+}
+
 /* In place: sums to means. */
 static asn_status divide(const asnd_norm *n, const asnd_view *v) {
     asnd_prog p;
@@ -58,16 +72,25 @@ asn_status asn_norm_statistics(const asnd_norm *n, const asnd_view *mean,
     asnd_prog p;
     /* The mean must be whole before deviations from it are taken. */
     asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
-    asn_prog_reduce(&p, ASN_OP_ADD, value(&p, n, n->x), &mean->nd);
+    asn_prog_reduce(&p, ASN_OP_ADD, source(&p, n), &mean->nd);
     ASN_TRY(asn_prog_run(&p));
     ASN_TRY(divide(n, mean));
     asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
-    int x = value(&p, n, n->x);
+    int x = source(&p, n);
     x = asn_prog_op2(&p, ASN_OP_SUBTRACT, x, asn_prog_in(&p, &mean->nd));
     asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op2(&p, ASN_OP_MULTIPLY, x, x),
                     &variance->nd);
     ASN_TRY(asn_prog_run(&p));
     return divide(n, variance);
+}
+
+asn_status asn_norm_mean_square(const asnd_norm *n, const asnd_view *square) {
+    asnd_prog p;
+    asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
+    int x = source(&p, n);
+    asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op2(&p, ASN_OP_MULTIPLY, x, x), &square->nd);
+    ASN_TRY(asn_prog_run(&p));
+    return divide(n, square);
 }
 
 asn_status asn_norm_rstd(const asnd_norm *n, const asnd_view *to,
@@ -82,32 +105,67 @@ asn_status asn_norm_rstd(const asnd_norm *n, const asnd_view *to,
 
 /* h = (x - mean) * rstd, as a value of the program. */
 static int normalised(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
-    int x = value(p, n, n->x);
-    x = asn_prog_op2(p, ASN_OP_SUBTRACT, x, value(p, n, q->mean));
+    int x = source(p, n);
+    if (q->mean) x = asn_prog_op2(p, ASN_OP_SUBTRACT, x, value(p, n, q->mean));
     return asn_prog_op2(p, ASN_OP_MULTIPLY, x, value(p, n, q->rstd));
 }
 
-asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *q, bool silu,
+/* The weight, or one more than it (Gemma). */
+static int weight_of(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
+    int w = value(p, n, q->weight);
+    return q->one_more ? asn_prog_op2(p, ASN_OP_ADD, w, asn_prog_const(p, n->t, 1)) : w;
+}
+
+/* z = h * weight + bias. */
+static int affine(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
+    int z = normalised(p, n, q);
+    if (q->weight) z = asn_prog_op2(p, ASN_OP_MULTIPLY, z, weight_of(p, n, q));
+    return q->bias ? asn_prog_op2(p, ASN_OP_ADD, z, value(p, n, q->bias)) : z;
+}
+
+/* scale * z. */
+static int scaled(asnd_prog *p, const asnd_norm *n, double scale, int z) {
+    if (scale == 1) return z;
+    return asn_prog_op2(p, ASN_OP_MULTIPLY, z, asn_prog_const(p, n->t, scale));
+}
+
+asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *q,
                           const asnd_nd *out) {
     asnd_prog p;
     asn_prog_begin(&p, n->x->ndim, n->x->shape, 0);
-    int x = normalised(&p, n, q);
-    if (q->weight) x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, value(&p, n, q->weight));
-    if (q->bias) x = asn_prog_op2(&p, ASN_OP_ADD, x, value(&p, n, q->bias));
-    if (silu)
-        x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, asn_prog_op1(&p, ASN_OP_SIGMOID, x));
+    int x = affine(&p, n, q);
+    if (q->swish) {
+        int s = asn_prog_op1(&p, ASN_OP_SIGMOID, scaled(&p, n, *q->swish, x));
+        x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, s);
+    }
     asn_prog_out(&p, x, out);
+    if (q->again) asn_prog_out(&p, asn_prog_as(&p, x, out->dtype), q->again);
+    if (q->sum) asn_prog_out(&p, source(&p, n), q->sum);
     return asn_prog_run(&p);
 }
 
-/* d = dy * weight, as a value of the program. */
-static int weighted(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
+/* The gradient of z. Swish's derivative is s * (1 + scale * z * (1 - s)). */
+static int upstream(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
                     const asnd_nd *dy) {
     int d = value(p, n, dy);
-    return q->weight ? asn_prog_op2(p, ASN_OP_MULTIPLY, d, value(p, n, q->weight)) : d;
+    if (q->swish == NULL) return d;
+    int one = asn_prog_const(p, n->t, 1);
+    int z = scaled(p, n, *q->swish, affine(p, n, q));
+    int s = asn_prog_op1(p, ASN_OP_SIGMOID, z);
+    z = asn_prog_op2(p, ASN_OP_MULTIPLY, z, asn_prog_op2(p, ASN_OP_SUBTRACT, one, s));
+    z = asn_prog_op2(p, ASN_OP_MULTIPLY, s, asn_prog_op2(p, ASN_OP_ADD, one, z));
+    return asn_prog_op2(p, ASN_OP_MULTIPLY, d, z);
 }
 
-/* Writes g->dx. Frozen statistics do not depend on x: dx = d * rstd alone. */
+/* d = dz * weight, as a value of the program. */
+static int weighted(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
+                    const asnd_nd *dy) {
+    int d = upstream(p, n, q, dy);
+    return q->weight ? asn_prog_op2(p, ASN_OP_MULTIPLY, d, weight_of(p, n, q)) : d;
+}
+
+/* Writes g->dx and g->dplus. Frozen statistics do not depend on x: dx = d * rstd alone.
+ */
 static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
                                  const asnd_norm_grads *g, asnd_tmp *tmp) {
     asnd_view d_mean, dh_mean;
@@ -118,11 +176,11 @@ static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
         ASN_TRY(asn_norm_kept(tmp, n, n->mask, &dh_mean));
         asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
         int h = normalised(&p, n, q), d = weighted(&p, n, q, g->dy);
-        asn_prog_reduce(&p, ASN_OP_ADD, d, &d_mean.nd);
+        if (q->mean) asn_prog_reduce(&p, ASN_OP_ADD, d, &d_mean.nd);
         asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op2(&p, ASN_OP_MULTIPLY, d, h),
                         &dh_mean.nd);
         ASN_TRY(asn_prog_run(&p));
-        ASN_TRY(divide(n, &d_mean));
+        if (q->mean) ASN_TRY(divide(n, &d_mean));
         ASN_TRY(divide(n, &dh_mean));
     }
     asn_prog_begin(&p, n->x->ndim, n->x->shape, 0);
@@ -130,11 +188,14 @@ static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
     if (!g->frozen) {
         int h = normalised(&p, n, q);
         h = asn_prog_op2(&p, ASN_OP_MULTIPLY, h, asn_prog_in(&p, &dh_mean.nd));
-        d = asn_prog_op2(&p, ASN_OP_SUBTRACT, d, asn_prog_in(&p, &d_mean.nd));
+        if (q->mean)
+            d = asn_prog_op2(&p, ASN_OP_SUBTRACT, d, asn_prog_in(&p, &d_mean.nd));
         d = asn_prog_op2(&p, ASN_OP_SUBTRACT, d, h);
     }
     d = asn_prog_op2(&p, ASN_OP_MULTIPLY, d, value(&p, n, q->rstd));
-    asn_prog_out(&p, d, g->dx);
+    if (g->more) d = asn_prog_op2(&p, ASN_OP_ADD, d, value(&p, n, g->more));
+    if (g->dplus) asn_prog_out(&p, d, g->dplus);
+    asn_prog_out(&p, scaled(&p, n, n->alpha, d), g->dx);
     return asn_prog_run(&p);
 }
 
@@ -148,7 +209,7 @@ asn_status asn_norm_backward(const asnd_norm *n, const asnd_norm_params *q,
         ASN_TRY(asn_norm_kept(tmp, n, g->param_mask, &dw));
         ASN_TRY(asn_norm_kept(tmp, n, g->param_mask, &db));
         asn_prog_begin(&p, n->x->ndim, n->x->shape, g->param_mask);
-        int dy = value(&p, n, g->dy);
+        int dy = upstream(&p, n, q, g->dy);
         if (g->db) asn_prog_reduce(&p, ASN_OP_ADD, dy, &db.nd);
         if (g->dw)
             asn_prog_reduce(&p, ASN_OP_ADD,

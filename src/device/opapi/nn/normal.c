@@ -39,10 +39,11 @@ static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, l->eps));
     if (l->mean >= 0) ASN_TRY(asn_move(asn_exec_nd(e, l->mean), &mean.nd));
     if (l->rstd >= 0) ASN_TRY(asn_move(asn_exec_nd(e, l->rstd), &rstd.nd));
-    asnd_norm_params q = {&mean.nd, &rstd.nd,
+    asnd_norm_params q = {.mean = &mean.nd,
+                          &rstd.nd,
                           optional(e, l->weight, &n, l->leading, &weight),
                           optional(e, l->bias, &n, l->leading, &bias)};
-    return asn_norm_apply(&n, &q, false, asn_exec_nd(e, l->out));
+    return asn_norm_apply(&n, &q, asn_exec_nd(e, l->out));
 }
 
 /* mean and rstd come with extent 1 in the normalised dimensions: stride 0 makes them
@@ -56,9 +57,12 @@ static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tm
     asn_view_set(&rstd, asn_exec_nd(e, l->rstd));
     for (int d = 0; d < n.x->ndim; d++)
         if (n.mask >> d & 1) mean.strides[d] = rstd.strides[d] = 0;
-    asnd_norm_params q = {&mean.nd, &rstd.nd,
-                          optional(e, l->weight, &n, l->leading, &weight), NULL};
-    asnd_norm_grads g = {asn_exec_nd(e, l->dy), NULL, NULL, NULL, l->leading, false};
+    asnd_norm_params q = {.mean = &mean.nd,
+                          &rstd.nd,
+                          optional(e, l->weight, &n, l->leading, &weight),
+                          NULL};
+    asnd_norm_grads g = {
+        .dy = asn_exec_nd(e, l->dy), NULL, NULL, NULL, l->leading, false};
     if (l->out >= 0) g.dx = asn_exec_nd(e, l->out);
     if (optional(e, l->dw, &n, l->leading, &dw)) g.dw = &dw;
     if (optional(e, l->db, &n, l->leading, &db)) g.db = &db;

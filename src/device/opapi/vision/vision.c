@@ -1,6 +1,11 @@
 /* CPU device, operators: patches, shuffled channels, affine grids, nearest points and
  * deformable attention (cpu/conv.h, cpu/sampling.h).
  *
+ * Im2col (n, c, h, w) -> (n, c * kh * kw, windows): column w holds the elements of window
+ * w, row (c, i, j) one of them for all windows. Its gradient adds them back, which is
+ * PyTorch's fold; elements of the padding fall away. Both share the convolutions' kernels
+ * (asn_patches and its transpose).
+ *
  * Each is a plan of the kernel's own description and a body that brings tensors into
  * row-major form (image.h); checks of indices that depend on values are the bodies',
  * since they are known when the operator runs. ChannelShuffle moves nothing but views: a
@@ -56,39 +61,98 @@ static asn_status patches_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_image_finish(out, &y);
 }
 
-/* Im2col(self, kernelSize, dilation, padding, stride, out) */
+/* The geometry of windows over images of two dimensions (the first of three stays 1).
+ * sizes: the parameter of the windows' sizes; dilation, padding, stride follow. patches:
+ * the shape (batch, channels * elements of a window, windows). */
+static asn_status patches_geometry(const asnd_call *c, int sizes, const int64_t *image,
+                                   asnd_conv *g, int64_t patches[3]) {
+    for (int d = 0; d < 3; d++) {
+        g->k[d] = g->stride[d] = g->dilation[d] = g->x[d] = g->y[d] = 1;
+        if (d > 0) g->x[d] = image[d - 1];
+    }
+    ASN_TRY(asn_image_ints(c, sizes, 2, 1, 0, g->k + 1));
+    ASN_TRY(asn_image_ints(c, sizes + 1, 2, 1, 0, g->dilation + 1));
+    ASN_TRY(asn_image_ints(c, sizes + 2, 2, 0, -1, g->pad + 1));
+    ASN_TRY(asn_image_ints(c, sizes + 3, 2, 1, 0, g->stride + 1));
+    for (int d = 1; d < 3; d++) {
+        int64_t span = g->x[d] + 2 * g->pad[d] - g->dilation[d] * (g->k[d] - 1) - 1;
+        if (span < 0)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: an extent of %lld with padding %lld is too small "
+                                 "for the window",
+                                 c->op->name, (long long)g->x[d], (long long)g->pad[d]);
+        g->y[d] = span / g->stride[d] + 1;
+    }
+    patches[0] = g->n;
+    patches[1] = g->cx * asn_conv_extent(g->k);
+    patches[2] = asn_conv_extent(g->y);
+    return ASN_OK;
+}
+
+/* Im2col(self, kernelSize, dilation, padding, stride, out); the batch may be missing. */
 asn_status asn_planner_im2col(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     asnd_conv g = {.groups = 1, .cy = 1};
     ASN_TRY(asn_image_rank(c, 0, 2));
     ASN_TRY(asn_call_same_dtype(c, 0, 5));
-    for (int d = 0; d < 3; d++) {
-        g.k[d] = g.stride[d] = g.dilation[d] = g.x[d] = g.y[d] = 1;
-        if (d > 0) g.x[d] = self->shape[self->ndim - 3 + d];
-    }
-    ASN_TRY(asn_image_ints(c, 1, 2, 1, 0, g.k + 1));
-    ASN_TRY(asn_image_ints(c, 2, 2, 1, 0, g.dilation + 1));
-    ASN_TRY(asn_image_ints(c, 3, 2, 0, -1, g.pad + 1));
-    ASN_TRY(asn_image_ints(c, 4, 2, 1, 0, g.stride + 1));
-    /* The image has two dimensions: the first of three stays 1. */
-    for (int d = 1; d < 3; d++) {
-        int64_t span = g.x[d] + 2 * g.pad[d] - g.dilation[d] * (g.k[d] - 1) - 1;
-        if (span < 0)
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "%s: an extent of %lld with padding %lld is too small "
-                                 "for the window",
-                                 c->op->name, (long long)g.x[d], (long long)g.pad[d]);
-        g.y[d] = span / g.stride[d] + 1;
-    }
-    g.cx = self->shape[self->ndim - 3];
-    g.n = self->ndim == 4 ? self->shape[0] : 1;
-    /* (batch, channels * elements of a window, windows); the batch may be missing. */
-    int64_t shape[3] = {g.n, g.cx * asn_conv_extent(g.k), asn_conv_extent(g.y)};
     int batched = self->ndim == 4;
+    int64_t shape[3];
+    g.cx = self->shape[self->ndim - 3];
+    g.n = batched ? self->shape[0] : 1;
+    ASN_TRY(patches_geometry(c, 1, self->shape + self->ndim - 2, &g, shape));
     ASN_TRY(asn_call_same_shape(c, 5, 2 + batched, shape + !batched));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
     patches_plan *p = asn_call_plan(c, patches_body, sizeof *p,
                                     300 + (double)asn_nd_size(asn_call_nd(c, 5)));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->g = g;
+    return ASN_OK;
+}
+
+/* The gradient: patches added up where they came from. */
+static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const patches_plan *p = plan;
+    const asnd_nd *grad = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
+    asn_dtype t = asn_image_dtype(grad->dtype);
+    int size = asn_itemsize(t);
+    int64_t windows = asn_conv_extent(p->g.y), taps = asn_conv_extent(p->g.k);
+    int64_t image = p->g.cx * asn_conv_extent(p->g.x) * size;
+    asnd_view y, x;
+    ASN_TRY(asn_image_plain(tmp, grad, t, &y));
+    ASN_TRY(asn_image_result(e, tmp, out, t, &x));
+    /* Windows overlap, so they add to zeros; an image's channels are shared among
+     * threads. */
+    memset(x.nd.data, 0, (size_t)(p->g.n * image));
+    for (int64_t n = 0; n < p->g.n; n++)
+        asn_unpatch(&p->g, size, y.nd.data + n * p->g.cx * taps * windows * size, 0,
+                    windows, x.nd.data + n * image);
+    return asn_image_finish(out, &x);
+}
+
+/* Im2colBackward(gradOutput, inputSize, kernelSize, dilation, padding, stride, out):
+ * gradOutput has Im2col's shape, out the images', of the two extents inputSize. */
+asn_status asn_planner_im2col_backward(asnd_call *c) {
+    const asnd_nd *grad = asn_call_nd(c, 0), *out = asn_call_nd(c, 6);
+    asnd_conv g = {.groups = 1, .cy = 1};
+    int batched = out->ndim == 4;
+    int64_t size[2], shape[3], image[4];
+    ASN_TRY(asn_image_rank(c, 6, 2));
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_same_dtype(c, 0, 6));
+    ASN_TRY(asn_image_ints(c, 1, 2, 1, 0, size));
+    g.cx = out->shape[out->ndim - 3];
+    g.n = batched ? out->shape[0] : 1;
+    /* out's shape follows from inputSize, gradOutput's from the windows over it. */
+    image[0] = g.n;
+    image[1] = g.cx;
+    image[2] = size[0];
+    image[3] = size[1];
+    ASN_TRY(patches_geometry(c, 2, size, &g, shape));
+    ASN_TRY(asn_call_same_shape(c, 6, out->ndim, image + !batched));
+    ASN_TRY(asn_call_same_shape(c, 0, 2 + batched, shape + !batched));
+    if (asn_call_operand(c, 6)->is_empty) return ASN_OK;
+    patches_plan *p =
+        asn_call_plan(c, fold_body, sizeof *p, 300 + (double)asn_nd_size(grad));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->g = g;
     return ASN_OK;

@@ -1,0 +1,28 @@
+"""A part of PyTorch's own samples on `npu` against `cpu` (opinfo.py); make test-torch runs all of them."""
+
+import json
+import os
+
+from conftest import ROOT, start
+
+# Cases that are not right, each with its cause; a case that becomes right must leave the list.
+MISSES = {
+    line.split("#")[0].strip(): line.split("#")[1].strip()
+    for line in (ROOT / "tests" / "torch" / "misses.txt").read_text().splitlines()
+    if line.strip() and not line.startswith("#")
+}
+
+
+def test_samples(tmp_path):
+    part = os.environ.get("ASNUMPY_OPINFO", "--dtypes float32 --samples 2 --part 0/4").split()
+    done = start(ROOT / "tests" / "torch" / "opinfo.py", *part, "--out", tmp_path / "out.json")
+    print(done.stdout[-3000:])
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads((tmp_path / "out.json").read_text())
+    bad = {
+        case: answer for case, answer in found.items() if answer[0] not in ("right", "unsupported")
+    }
+    assert len(found) > 100
+    assert not [a for a in found.values() if a[0] == "crash"]
+    unknown = {case: answer for case, answer in bad.items() if case not in MISSES}
+    assert not unknown, unknown

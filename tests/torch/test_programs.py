@@ -1,0 +1,191 @@
+"""What users of PyTorch for Ascend do first: devices, training, checkpoints, streams, events, captured graphs."""
+
+import pytest
+
+
+def test_the_device(npu):
+    out = npu(
+        """
+        print(torch.npu.is_available(), torch.npu.device_count(), torch.npu.get_device_name(1))
+        a = torch.arange(6.0, device="npu").reshape(2, 3)
+        print(a.device, (a @ a.T).cpu().tolist())
+        free, total = torch.npu.mem_get_info()
+        assert 0 < free <= total
+        with torch.npu.device(1):
+            b = torch.ones(3, device="npu")
+            assert b.device.index == 1
+        assert (b.to("npu:0") + 1).sum().item() == 6
+        """,
+        devices=2,
+    )
+    assert out.split("\n")[:2] == ["True 2 Ascend910B3", "npu:0 [[5.0, 14.0], [14.0, 50.0]]"]
+
+
+def test_the_name_of_the_soc(npu):
+    assert (
+        npu("print(torch.npu.get_device_name(0))", ASNUMPY_CPU_SOC="Ascend910B1") == "Ascend910B1\n"
+    )
+
+
+OPTIMISERS = "SGD(p, lr=0.1, momentum=0.9) Adam(p, lr=1e-3) AdamW(p, lr=1e-3) RMSprop(p, lr=1e-3) Adagrad(p, lr=1e-2)"
+
+
+@pytest.mark.parametrize(
+    "optimiser", [o.replace(";", " ") for o in OPTIMISERS.replace(", ", ",").split()]
+)
+@pytest.mark.parametrize("foreach", [False, True])
+def test_training_equals_the_cpus(npu, optimiser, foreach):
+    npu(
+        f"""
+        import copy, torch.nn as nn
+        torch.manual_seed(0)
+        first = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4))
+        x, y = torch.randn(64, 16), torch.randint(0, 4, (64,))
+        losses = []
+        for device in ("cpu", "npu"):
+            net = copy.deepcopy(first).to(device)
+            p = list(net.parameters())
+            step = torch.optim.{optimiser.replace(")", f",foreach={foreach})")}
+            xs, ys, found = x.to(device), y.to(device), []
+            for _ in range(20):
+                step.zero_grad()
+                loss = nn.functional.cross_entropy(net(xs), ys)
+                loss.backward()
+                step.step()
+                found.append(loss.item())
+            losses.append(torch.tensor(found))
+        assert losses[0][-1] < losses[0][0]
+        torch.testing.assert_close(losses[1], losses[0], rtol=2e-4, atol=2e-5)
+        """
+    )
+
+
+def test_convolutions_train(npu):
+    npu(
+        """
+        import copy, torch.nn as nn
+        torch.manual_seed(0)
+        first = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+                              nn.Conv2d(8, 16, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+        x, y = torch.randn(32, 1, 14, 14), torch.randint(0, 10, (32,))
+        losses = []
+        for device in ("cpu", "npu"):
+            net = copy.deepcopy(first).to(device)
+            step = torch.optim.SGD(net.parameters(), lr=0.05)
+            xs, ys, found = x.to(device), y.to(device), []
+            for _ in range(8):
+                step.zero_grad()
+                loss = nn.functional.cross_entropy(net(xs), ys)
+                loss.backward()
+                step.step()
+                found.append(loss.item())
+            losses.append(torch.tensor(found))
+        torch.testing.assert_close(losses[1], losses[0], rtol=1e-3, atol=1e-4)
+        """
+    )
+
+
+def test_checkpoints(npu, tmp_path):
+    npu(
+        f"""
+        import torch.nn as nn
+        net = nn.Linear(3, 2).npu()
+        torch.save(net.state_dict(), {str(tmp_path / "net.pt")!r})
+        there = torch.load({str(tmp_path / "net.pt")!r}, map_location="cpu")
+        assert all(v.device.type == "cpu" for v in there.values())
+        again = nn.Linear(3, 2).npu()
+        again.load_state_dict(torch.load({str(tmp_path / "net.pt")!r}))
+        assert all(torch.equal(a.cpu(), b.cpu()) for a, b in zip(net.parameters(), again.parameters()))
+        """
+    )
+
+
+def test_streams_and_events(npu):
+    npu(
+        """
+        a = torch.randn(1000, 1000, device="npu")
+        other, done = torch.npu.Stream(), torch.npu.Event(enable_timing=True)
+        start = torch.npu.Event(enable_timing=True)
+        other.wait_stream(torch.npu.current_stream())
+        with torch.npu.stream(other):
+            start.record()
+            b = a @ a
+            done.record()
+        done.wait()
+        c = b + 1
+        torch.npu.synchronize()
+        assert start.elapsed_time(done) > 0 and done.query()
+        torch.testing.assert_close(c.cpu(), a.cpu() @ a.cpu() + 1, rtol=1e-3, atol=1e-3)
+        """
+    )
+
+
+def test_captured_graphs(npu):
+    npu(
+        """
+        a = torch.ones(5, device="npu")
+        graph = torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            b = torch.nn.functional.relu(a * 2 - 1) + 1
+        for value in (3.0, -4.0, 0.5):
+            a.fill_(value)
+            graph.replay()
+            torch.npu.synchronize()
+            assert b.cpu().tolist() == [max(2 * value - 1, 0) + 1] * 5
+        """
+    )
+
+
+def test_mixed_precision(npu):
+    npu(
+        """
+        import torch.nn as nn
+        torch.manual_seed(0)
+        net, x = nn.Linear(16, 4).npu(), torch.randn(8, 16, device="npu")
+        step, scaler = torch.optim.SGD(net.parameters(), lr=0.1), torch.amp.GradScaler("npu")
+        for _ in range(5):
+            step.zero_grad()
+            with torch.autocast("npu", dtype=torch.float16):
+                y = net(x)
+                assert y.dtype == torch.float16
+                loss = y.float().pow(2).mean()
+            scaler.scale(loss).backward()
+            scaler.step(step)
+            scaler.update()
+        assert loss.item() < 1
+        """
+    )
+
+
+def test_an_error_names_the_operator_and_what_was_got(npu):
+    out = npu(
+        """
+        try:
+            torch.ones(2, 3, device="npu") @ torch.ones(2, 3, device="npu")
+            torch.npu.synchronize()
+        except RuntimeError as error:
+            print(type(error).__name__, str(error)[:200])
+        """,
+        TASK_QUEUE_ENABLE="0",
+    )
+    assert out.startswith("RuntimeError")
+
+
+def test_asnumpy_and_torch_exchange(npu):
+    npu(
+        """
+        import asnumpy as np
+        a, want = np.arange(6.0).reshape(2, 3), torch.arange(6.0, dtype=torch.float64).reshape(2, 3)
+        for read in (torch.from_dlpack, torch.as_tensor, torch.tensor):
+            assert torch.equal(read(a), want)
+        try:
+            assert torch.equal(torch.asarray(a), want)  # never other numbers
+        except RuntimeError as error:
+            assert "buffer" in str(error)
+        b = torch.arange(4.0)
+        c = np.from_dlpack(b)
+        b += 1
+        assert c.tolist() == [1, 2, 3, 4]
+        assert torch.from_dlpack(np.ones(3)).npu().sum().item() == 3
+        """
+    )
