@@ -192,9 +192,9 @@ OPAQUE = ["COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0"
 CONVERTED = ["COMPLEX32", "FLOAT8_E5M2", "FLOAT8_E4M3FN"]  # cast_narrow.c
 
 
-def opaque_mask(symbol, among=OPAQUE):
-    """Dtypes that nothing here computes with, of those that CANN documents for the operator."""
-    documented = " ".join(facts(symbol).get("dtypes", {}).values()).split()
+def opaque_mask(symbol, among=OPAQUE, beyond=""):
+    """Dtypes that nothing here computes with, of those that CANN documents for the operator, or `beyond`."""
+    documented = " ".join([*facts(symbol).get("dtypes", {}).values(), beyond]).split()
     return sum(1 << i for i, t in enumerate(OPAQUE) if t in documented and t in among)
 
 
@@ -212,7 +212,7 @@ def make(name, cell):
         p.int4 = p.name in cell.get("int4", "").split()
         p.opaque = opaque_mask(symbol) if p.name in cell.get("moves", "").split() else 0
         p.converts = p.name in cell.get("converts", "").split()
-        p.opaque |= opaque_mask(symbol, CONVERTED) if p.converts else 0
+        p.opaque |= opaque_mask(symbol, CONVERTED, cell.get("beyond", "")) if p.converts else 0
     return Operator(
         symbol, facts(symbol)["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),

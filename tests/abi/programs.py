@@ -184,8 +184,10 @@ class Body:
             return self.tensor(name, a["tensor"])
         if kind == "S":
             return self.scalar(name, a["scalar"])
-        if kind in "LMK":
-            return self.members(name, a["list"], "K" if kind == "K" else "L")
+        if kind == "K":
+            return self.members(name, a["scalars"], "K")
+        if kind in "LMU":
+            return self.members(name, a["list"], "L")
         if kind in "IFB":
             return self.array(name, a["list"], kind)
         if kind == "s":

@@ -160,7 +160,11 @@ def _argument(a, extents):
     if isinstance(a, (list, tuple)):
         if any(isinstance(t, TENSORS) for t in a):
             return {"list": [t if t is None else _tensor(t, extents) for t in a]}
-        return {"list": [t if t is None else np.asarray(t).item() for t in a]}
+        numbers = [np.asarray(0 if t is None else t) for t in a]
+        return {
+            "list": [t if t is None else n.item() for t, n in zip(a, numbers, strict=True) if n.dtype.kind != "c"],
+            "scalars": [{"dtype": ACL[n.dtype.name], "bytes": n.tobytes().hex()} for n in numbers],
+        }  # fmt: skip
     b = np.asarray(a)
     return {
         "number": b.item() if b.dtype.kind != "c" else 0,

@@ -99,6 +99,11 @@ def test_multilabel_margin(shape):
                 near(out, want)
                 near(is_target, named)
     e = np.empty((0, 6), np.float32)
+    for t, want in ((0, 0), (-1, 0)):  # a tensor without dimensions is a row of one class
+        out, named = np.full((), 9.0), np.full((), 9.0)
+        run("MultilabelMarginLoss", np.array(2.0), np.array(t), 1, out, named)
+        assert out == want
+        assert named == (t == 0)
     run("MultilabelMarginLoss", e, e.astype(int), 0, e[:, 0].copy(), e.copy())
     for t in (np.full(6, 6), np.full(6, -2)):
         with pytest.raises(AclError, match="target"):

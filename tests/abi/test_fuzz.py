@@ -54,10 +54,12 @@ class Source:
             return Int4(a.astype(int), self.rng.permutation(a.ndim).tolist())
         if kind in "TRO":
             return self.tensor()
-        if kind in "LM":
+        if kind in "LMU":
             return [self.tensor() for _ in range(self.rng.integers(0, 4))]
-        if kind == "S":
-            return self.rng.choice([0, 1, 2, -1, 0.5, True, 1j, np.nan, np.inf, 2**40], 1)[0].item()
+        if kind in "SK":
+            some = [0, 1, 2, -1, 0.5, True, 1j, np.nan, np.inf, 2**40]
+            given = self.rng.choice(some, 1 if kind == "S" else self.rng.integers(0, 4))
+            return given[0].item() if kind == "S" else [x.item() for x in given]
         if kind == "I":
             return [int(x) for x in self.rng.integers(-3, 4, self.rng.integers(0, 4))]
         if kind == "B":

@@ -136,3 +136,29 @@ def test_refused():
                        ("Cast", (Words(x, HIF8), np.float32, np.empty((3, 4), np.float32)))):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
             run(name, *args)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copy_complex32(layout):
+    """As torch.Tensor.copy_ between torch.chalf and other dtypes; the source broadcasts."""
+    z = (RNG.standard_normal((3, 4)) + 1j * RNG.standard_normal((3, 4))).astype(np.complex64)
+    half = torch.tensor(z).to(torch.complex32)
+    bits = half.view(torch.int32).numpy().view(np.uint32)
+    for dtype in ("complex64", "complex128", "float32", "float16", "int32"):
+        out = laid(np.full((3, 4), 7).astype(dtype), layout)
+        run("InplaceCopy", out, Words(laid(bits, layout), C32))
+        wide = half.to(torch.complex64).numpy()
+        same(out, (wide if dtype[0] == "c" else wide.real).astype(dtype))
+    for source in (z, z.real.astype(np.float32), z[1], np.arange(4)):
+        out = laid(np.full((3, 4), 7, np.uint32), layout)
+        run("InplaceCopy", Words(out, C32), laid(source, layout))
+        want = torch.tensor(np.broadcast_to(source, (3, 4)).copy()).to(torch.complex32)
+        same(out, want.view(torch.int32).numpy().view(np.uint32))
+    out = laid(np.full((3, 4), 7, np.uint32), layout)
+    run("InplaceCopy", Words(out, C32), Words(laid(bits[:1], layout), C32))
+    same(out, np.broadcast_to(bits[:1], (3, 4)))
+    run("InplaceCopy", Words(out[:0], C32), Words(bits[:0], C32))
+    with pytest.raises(AclError, match="161002"):
+        run("InplaceCopy", Words(out, C32), Words(bits[:2], C32))
+    with pytest.raises(AclError, match="161002"):
+        run("InplaceCopy", Words(words(E4M3, 3), E4M3), np.zeros(3))

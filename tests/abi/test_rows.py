@@ -30,7 +30,7 @@ MORE = {
     "frac": lambda x: x - np.trunc(x), "isposinf": np.isposinf, "isneginf": np.isneginf, "copy": np.array,
     "real": np.real,
 }  # fmt: skip
-INTEGER = ("Bitwise", "Gcd")
+INTEGER = ("Bitwise", "Gcd", "Shift")
 
 
 def value_of(node, env):

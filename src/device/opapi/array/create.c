@@ -1,4 +1,4 @@
-/* CPU device, operators: Arange, Range, Linspace, Eye.
+/* CPU device, operators: Arange, Range, Linspace, LogSpace, Eye.
  *
  * The output's length is the program's to know: it is computed here and compared with the
  * tensor given, exactly for integers (128 bits hold the difference of any two of 64) and
@@ -16,21 +16,34 @@
 #include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/core/plan.h"
+#include "device/opapi/core/program.h"
 
 /* What a body needs; `first` and `delta` are elements of the output's dtype. */
 typedef struct {
     asnd_plan_head head;
     int out;
-    bool line;                                 /* linspace */
-    double start, stop;                        /* linspace */
+    bool line, powers;                         /* linspace; logspace: of its base */
+    double start, stop, base;                  /* linspace, logspace */
     _Alignas(16) uint8_t first[16], delta[16]; /* arange */
 } create_plan;
 
+/* out = base ** linspace(start, stop), in double. */
+static asn_status write_powers(const create_plan *p, const asnd_nd *out, asnd_tmp *tmp) {
+    asnd_view line;
+    asnd_prog prog;
+    ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &line));
+    ASN_TRY(asn_cpu_linspace(&line.nd, p->start, p->stop, true));
+    asn_prog_begin(&prog, out->ndim, out->shape, 0);
+    int x = asn_prog_in(&prog, &line.nd), base = asn_prog_const(&prog, ASN_F64, p->base);
+    asn_prog_out(&prog, asn_prog_op2(&prog, ASN_OP_POWER, base, x), out);
+    return asn_prog_run(&prog);
+}
+
 /* The body of all. Eye is the one with two dimensions. */
 static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
-    (void)tmp;
     const create_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
+    if (p->powers) return write_powers(p, out, tmp);
     if (p->line) return asn_cpu_linspace(out, p->start, p->stop, true);
     return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
 }
@@ -67,7 +80,7 @@ static create_plan *plan_create(asnd_call *c, int out, double ns) {
                                    50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
     if (p != NULL) {
         p->out = c->first[out];
-        p->line = false;
+        p->line = p->powers = false;
     }
     return p;
 }
@@ -92,23 +105,42 @@ asn_status asn_planner_arange(asnd_call *c) {
     return asn_call_element(c, 2, out->dtype, p->delta);
 }
 
-/* Linspace(start, end, steps, out). The kernel computes in double, the end included; one
- * step gives the start alone. */
-asn_status asn_planner_linspace(asnd_call *c) {
+/* A plan for `steps` values from start to end, parameters 0 to 2; NULL for none. */
+static asn_status plan_line(asnd_call *c, int out, create_plan **plan) {
     double v[2] = {0, 0};
     int64_t steps = asn_call_int(c, 2);
+    *plan = NULL;
     for (int i = 0; i < 2; i++)
         ASN_TRY(asn_call_number(c, i, &v[i]));
     if (steps < 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: steps is %lld", c->op->name,
                              (long long)steps);
-    ASN_TRY(asn_call_same_shape(c, 3, 1, &steps));
+    ASN_TRY(asn_call_same_shape(c, out, 1, &steps));
     if (steps == 0) return ASN_OK;
-    create_plan *p = plan_create(c, 3, 1);
+    create_plan *p = plan_create(c, out, 1);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->line = true;
     p->start = v[0];
     p->stop = v[1];
+    *plan = p;
+    return ASN_OK;
+}
+
+/* Linspace(start, end, steps, out). The kernel computes in double, the end included; one
+ * step gives the start alone. */
+asn_status asn_planner_linspace(asnd_call *c) {
+    create_plan *p;
+    return plan_line(c, 3, &p);
+}
+
+/* LogSpace(start, end, steps, base, result): base to the power of each of these. */
+asn_status asn_planner_logspace(asnd_call *c) {
+    create_plan *p;
+    ASN_TRY(asn_call_real(c, 4));
+    ASN_TRY(plan_line(c, 4, &p));
+    if (p == NULL) return ASN_OK;
+    p->powers = true;
+    p->base = asn_call_double(c, 3);
     return ASN_OK;
 }
 

@@ -1,8 +1,10 @@
 /* CPU device, operators: Inverse(self, out), Slogdet(self, signOut, logOut), Logdet(self,
- * out), Qr(self, some, Q, R), of the matrices in the last two dimensions.
+ * out), Qr(self, some, Q, R), LinalgCholesky(self, upper, out), of the matrices in the
+ * last two dimensions.
  *
- * Half precision is computed in float32. A singular matrix has no inverse: the task
- * fails.
+ * Half precision is computed in float32. A singular matrix has no inverse, and one that
+ * is not positive definite no Cholesky factor: the task fails. Of a matrix for Cholesky
+ * the lower (`upper`: upper) triangle is read, and the other one of the factor is 0.
  *
  * The kernels (cpu/linalg) take a stack of matrices and give all outputs at once. They
  * work in float32, float64 and their complex dtypes, so that the outputs are temporaries,
@@ -20,6 +22,7 @@ typedef struct {
     asn_dtype dtype;               /* computed in */
     int num_operands, operands[3]; /* self, then the outputs */
     bool logdet;                   /* out = log(sign) + log|det| */
+    asnd_linalg_options options;
 } decompose_plan;
 
 /* The dtype of absolute values of t; t itself where it is real. */
@@ -59,11 +62,12 @@ static asn_status decompose_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     }
     for (int i = 0; i < count; i++)
         nd[i] = views[i].nd;
-    ASN_TRY(asn_cpu_linalg(p->op, NULL, batch, count, nd, &failed));
-    /* Only Inverse reports matrices: a determinant of 0 is a result. */
+    ASN_TRY(asn_cpu_linalg(p->op, &p->options, batch, count, nd, &failed));
+    /* Only Inverse and Cholesky report matrices: a determinant of 0 is a result. */
     if (failed)
-        return asn_error_set(ASN_ERR_VALUE, "%lld of the matrices are singular",
-                             (long long)failed);
+        return asn_error_set(
+            ASN_ERR_VALUE, "%lld of the matrices are %s", (long long)failed,
+            p->op == ASN_LINALG_CHOLESKY ? "not positive definite" : "singular");
     if (p->logdet) {
         asnd_view size;
         ASN_TRY(asn_tmp_as(tmp, &nd[2], p->dtype, &size));
@@ -99,12 +103,13 @@ static asn_status check_outputs(const asnd_call *c, asnd_linalg_op op,
         return asn_error_set(ASN_ERR_VALUE, "%s: matrices of %lld x %lld are not square",
                              c->op->name, (long long)m, (long long)n);
     if (op == ASN_LINALG_INV) return check_shape(c, 1, self, n, n);
+    if (op == ASN_LINALG_CHOLESKY) return check_shape(c, 2, self, n, n);
     for (int i = 1; i < c->op->num_params; i++)
         ASN_TRY(check_shape(c, i, self, -1, -1));
     return ASN_OK;
 }
 
-/* Plans any of the four: arg is the kernel, and the parameters from the first output on
+/* Plans any of them: arg is the kernel, and the parameters from the first output on
  * are outputs. */
 asn_status asn_planner_decompose(asnd_call *c) {
     asnd_linalg_op op = (asnd_linalg_op)c->op->arg;
@@ -133,6 +138,8 @@ asn_status asn_planner_decompose(asnd_call *c) {
     p->op = op;
     p->dtype = self->dtype == ASN_F16 || self->dtype == ASN_BF16 ? ASN_F32 : self->dtype;
     p->logdet = op == ASN_LINALG_SLOGDET && c->op->num_params == 2;
+    memset(&p->options, 0, sizeof p->options);
+    p->options.upper = op == ASN_LINALG_CHOLESKY && asn_call_int(c, 1) != 0;
     p->operands[0] = c->first[0];
     p->num_operands = 1;
     for (int i = first; i < c->op->num_params; i++)

@@ -9,6 +9,9 @@
  * or the first ones (the ND forms). Operators that write take self and an output: self is
  * copied to the output first, then positions in it are written, in the order of the
  * indices. Where two indices are equal and nothing accumulates, the last one stays.
+ *
+ * A tensor without dimensions counts as one of shape (1,), as in PyTorch: bodies see
+ * nothing else along an indexed dimension.
  */
 #include <string.h>
 
@@ -133,7 +136,7 @@ static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
     asn_view_set(&self, out);
     if (p->kind == PUT_FLAT) return put_flat(out, index, source, p->accumulate, tmp);
     if (p->kind == SCATTER) {
-        if (source->nd.ndim == 0) {
+        if (source->nd.ndim == 0) { /* a scalar, or a tensor of one element */
             asn_view_broadcast(source, index->nd.ndim, index->shape);
         } else {
             /* CANN: src may be larger than index; what is beyond it is not read. */
@@ -167,11 +170,23 @@ static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
 static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const axis_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out), *self = asn_exec_nd(e, p->self);
-    asnd_view index, source, flat;
+    asnd_view index, source, flat, to, from;
     ASN_TRY(index_view(e, p, tmp, &index));
+    asn_view_set(&from, self);
+    asn_view_set(&to, out);
+    if (p->kind == TAKE || p->kind == GATHER || p->kind == SCATTER ||
+        p->kind == PUT_AXIS) {
+        asn_view_at_least_1d(&from);
+        asn_view_at_least_1d(&index);
+        if (p->kind != TAKE) asn_view_at_least_1d(&to);
+    }
     switch (p->kind) {
-    case TAKE: return asn_cpu_take(self, p->axis, &index.nd, ASN_INDEX_RAISE, out);
-    case GATHER: return asn_cpu_gather(self, p->axis, &index.nd, out);
+    case TAKE:
+        /* An index of one element may have left no dimension in the output. */
+        if (to.nd.ndim < from.nd.ndim - 1 + index.nd.ndim)
+            asn_view_insert(&to, p->axis, 1, 0);
+        return asn_cpu_take(&from.nd, p->axis, &index.nd, ASN_INDEX_RAISE, &to.nd);
+    case GATHER: return asn_cpu_gather(&from.nd, p->axis, &index.nd, &to.nd);
     case TAKE_FLAT:
         ASN_TRY(flat_view(self, tmp, &flat));
         return asn_cpu_take(&flat.nd, 0, &index.nd, ASN_INDEX_RAISE, out);
@@ -188,7 +203,7 @@ static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(source_view(e, p, tmp, out->dtype, &source));
     if (p->self != p->out) ASN_TRY(asn_move(out, self));
     if (asn_nd_size(&index.nd) == 0) return ASN_OK;
-    return axis_write(p, out, &index, &source, tmp);
+    return axis_write(p, &to.nd, &index, &source, tmp);
 }
 
 /* A plan with its operands; index, source, out: parameters; -1: none. NULL with the error
@@ -223,8 +238,6 @@ asn_status asn_planner_take(asnd_call *c) {
     ASN_TRY(asn_index_dtype(c, index_at, index));
     ASN_TRY(asn_call_same_dtype(c, 0, out_at));
     if (has_dim) ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
-    if (self->ndim == 0 && !flat)
-        return asn_error_set(ASN_ERR_VALUE, "%s: self is 0-d", c->op->name);
     for (int d = 0; d < axis; d++)
         shape[ndim++] = self->shape[d];
     for (int d = 0; d < index->ndim; d++)
@@ -234,6 +247,16 @@ asn_status asn_planner_take(asnd_call *c) {
     if (ndim > ASN_ND_MAX_DIMS)
         return asn_error_set(ASN_ERR_VALUE, "%s: the result would have %d dimensions",
                              c->op->name, ndim);
+    /* One element: the output may have a dimension of 1 for the index, or, of a 0-d self,
+     * none for an index of shape (1,). */
+    const asnd_nd *out = asn_call_nd(c, out_at);
+    if (!flat && index->ndim == 0 && out->ndim == ndim + 1) {
+        memmove(shape + axis + 1, shape + axis, (size_t)(ndim - axis) * sizeof *shape);
+        shape[axis] = 1;
+        ndim++;
+    } else if (!flat && self->ndim == 0 && out->ndim == 0 && asn_nd_size(index) == 1) {
+        ndim = 0;
+    }
     ASN_TRY(asn_call_same_shape(c, out_at, ndim, shape));
     if (asn_call_operand(c, out_at)->is_empty) return ASN_OK;
     axis_plan *p = plan_axis(c, flat ? TAKE_FLAT : TAKE, index_at, -1, out_at);
@@ -242,14 +265,13 @@ asn_status asn_planner_take(asnd_call *c) {
     return ASN_OK;
 }
 
-/* index has self's dimensions, and is no longer than it off the axis (CANN and
- * torch.gather). *axis: the parameter dim_at, in [0, ndim). */
-static asn_status along_axis(const asnd_call *c, int dim_at, int index_at, int *axis) {
+asn_status asn_check_along(const asnd_call *c, int dim_at, int index_at, int *axis) {
     const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
     ASN_TRY(asn_index_dtype(c, index_at, index));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, dim_at), self->ndim, axis));
-    bool fits = index->ndim == self->ndim && self->ndim > 0;
-    for (int d = 0; d < self->ndim && fits; d++)
+    bool fits = index->ndim == self->ndim ||
+                (self->ndim + index->ndim == 1); /* (1,) and a 0-d tensor */
+    for (int d = 0; d < self->ndim && d < index->ndim && fits; d++)
         fits = d == *axis || index->shape[d] <= self->shape[d];
     if (fits) return ASN_OK;
     char got[ASN_SHAPE_TEXT], have[ASN_SHAPE_TEXT];
@@ -259,11 +281,22 @@ static asn_status along_axis(const asnd_call *c, int dim_at, int index_at, int *
                          asn_shape_text(have, self->ndim, self->shape));
 }
 
+asn_status asn_check_scattered(const asnd_call *c, int index_at, int src_at) {
+    const asnd_nd *index = asn_call_nd(c, index_at), *src = asn_call_nd(c, src_at);
+    if (src->ndim + index->ndim == 1) return ASN_OK;
+    for (int d = 0; d < index->ndim; d++)
+        if (src->ndim != index->ndim || src->shape[d] < index->shape[d])
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: src is smaller than index along dim %d",
+                                 c->op->name, d);
+    return ASN_OK;
+}
+
 /* Gather(self, dim, index, out): out has index's shape. */
 asn_status asn_planner_gather(asnd_call *c) {
     int axis = 0;
     const asnd_nd *index = asn_call_nd(c, 2);
-    ASN_TRY(along_axis(c, 1, 2, &axis));
+    ASN_TRY(asn_check_along(c, 1, 2, &axis));
     ASN_TRY(asn_call_same_dtype(c, 0, 3));
     ASN_TRY(asn_call_same_shape(c, 3, index->ndim, index->shape));
     if (asn_call_operand(c, 3)->is_empty) return ASN_OK;
@@ -277,22 +310,18 @@ asn_status asn_planner_gather(asnd_call *c) {
  * with a scalar; in place or not. reduce: 0 stores, 1 adds, 2 multiplies. */
 asn_status asn_planner_scatter(asnd_call *c) {
     int axis = 0, out = asn_call_out(c);
-    const asnd_nd *index = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     const asnd_nd *src = asn_call_nd(c, 3);
     static const asn_op reductions[] = {ASN_OP_NONE, ASN_OP_ADD, ASN_OP_MULTIPLY};
     bool add = c->op->arg == 1;
     int64_t reduce = add ? 1 : asn_call_int(c, 4);
-    ASN_TRY(along_axis(c, 1, 2, &axis));
+    ASN_TRY(asn_check_along(c, 1, 2, &axis));
     ASN_TRY(asn_call_same_dtype(c, 0, out));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     if (reduce < 0 || reduce > 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: reduce is %lld; it must be 0, 1 or 2",
                              c->op->name, (long long)reduce);
-    for (int d = 0; src != NULL && d < index->ndim; d++)
-        if (src->ndim != index->ndim || src->shape[d] < index->shape[d])
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "%s: src is smaller than index along dim %d",
-                                 c->op->name, d);
+    if (src != NULL) ASN_TRY(asn_check_scattered(c, 2, 3));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     axis_plan *p = plan_axis(c, SCATTER, 2, src ? 3 : -1, out);
     if (p == NULL) return ASN_ERR_MEMORY;
@@ -307,8 +336,10 @@ static asn_status put_axis_shapes(const asnd_call *c, int index_at, int source_a
                                   int axis) {
     const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
     const asnd_nd *source = asn_call_nd(c, source_at);
-    bool fits = index->ndim <= 1 && self->ndim > 0 && source->ndim == self->ndim;
-    for (int d = 0; d < self->ndim && fits; d++)
+    bool line = self->ndim <= 1 && source->ndim <= 1; /* of which either may be 0-d */
+    bool fits = index->ndim <= 1 && (line || source->ndim == self->ndim);
+    if (line) fits = fits && asn_nd_size(source) == asn_nd_size(index);
+    for (int d = 0; !line && d < self->ndim && fits; d++)
         fits = source->shape[d] == (d == axis ? asn_nd_size(index) : self->shape[d]);
     if (fits) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
@@ -317,14 +348,18 @@ static asn_status put_axis_shapes(const asnd_call *c, int index_at, int source_a
                          c->op->name, axis);
 }
 
-/* IndexAdd(self, dim, index, source, alpha, out); IndexCopy(selfRef, dim, index, source,
- * outRef), in place or not: arg 1. */
+/* IndexAdd(self, dim, index, source, alpha, out), V2 with mode before out;
+ * IndexCopy(selfRef, dim, index, source, outRef), in place or not: arg 1. */
 asn_status asn_planner_index_axis(asnd_call *c) {
     int axis = 0, out = c->op->num_params - 1;
     bool copy = c->op->arg == 1;
     const asnd_nd *self = asn_call_nd(c, 0);
     /* In place: the last parameter is not an output. */
     if (c->op->params[out].kind == ASN_IN) out = 0;
+    int64_t mode = out == 6 ? asn_call_int(c, 5) : 0;
+    if (mode != 0 && mode != 1)
+        return asn_error_set(ASN_ERR_VALUE, "%s: mode is %lld; it must be 0 or 1",
+                             c->op->name, (long long)mode);
     ASN_TRY(asn_index_dtype(c, 2, asn_call_nd(c, 2)));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
     ASN_TRY(put_axis_shapes(c, 2, 3, axis));
@@ -344,19 +379,29 @@ asn_status asn_planner_index_axis(asnd_call *c) {
     return ASN_OK;
 }
 
-/* IndexFillTensor(self, dim, index, value, out): index is an aclIntArray, which is copied
- * into the plan, since it may be destroyed before the body runs. */
+/* IndexFill(self, dim, index, value, out), and IndexFillTensor, whose index is an
+ * aclIntArray, which is copied into the plan, since it may be destroyed before the body
+ * runs; in place or not. */
 asn_status asn_planner_index_fill(asnd_call *c) {
     int axis = 0, out = asn_call_out(c);
+    bool listed = c->op->params[2].kind == ASN_INTS;
     const asnd_nd *self = asn_call_nd(c, 0);
     const asnd_array *index = asn_call_array(c, 2);
+    if (!listed) {
+        ASN_TRY(asn_index_dtype(c, 2, asn_call_nd(c, 2)));
+        if (asn_call_nd(c, 2)->ndim > 1)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: index has %d dimensions; it must have one or none",
+                                 c->op->name, asn_call_nd(c, 2)->ndim);
+    }
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     ASN_TRY(asn_call_same_dtype(c, 0, out));
-    if (self->ndim == 0 || asn_call_operand(c, out)->is_empty) return ASN_OK;
-    axis_plan *p = plan_axis(c, PUT_AXIS, -1, -1, out);
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    axis_plan *p = plan_axis(c, PUT_AXIS, listed ? -1 : 2, -1, out);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = axis;
+    if (!listed) return asn_call_element(c, 3, self->dtype, p->element);
     p->num_listed = (int64_t)index->size;
     p->listed = asnop_executor_alloc(c->e, index->size * sizeof *p->listed);
     if (p->listed == NULL) return asn_call_no_memory();

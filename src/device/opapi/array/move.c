@@ -42,8 +42,7 @@ static asn_status move_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(asn_exec_nd(e, m->out), &src);
 }
 
-/* Plans out = v, a view into parameter `in`; shapes must agree, dtypes are converted. */
-static asn_status plan_move(asnd_call *c, int in, const asnd_view *v, int out) {
+asn_status asn_plan_move(asnd_call *c, int in, const asnd_view *v, int out) {
     ASN_TRY(asn_call_same_shape(c, out, v->nd.ndim, v->shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     size_t dims = (size_t)v->nd.ndim * sizeof *v->shape;
@@ -73,8 +72,15 @@ asn_status asn_planner_cast(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     const aclTensor *from = asn_call_operand(c, 0)->source,
                     *to = asn_call_operand(c, 2)->source;
-    if (from->dtype == ASN_DTYPE_NONE || to->dtype == ASN_DTYPE_NONE)
-        return asn_plan_cast_narrow(c, from->acl_dtype, to->acl_dtype);
+    if (from->dtype == ASN_DTYPE_NONE || to->dtype == ASN_DTYPE_NONE) {
+        const asnd_nd *self = asn_call_nd(c, 0);
+        if (asn_call_int(c, 1) != to->acl_dtype)
+            return asn_error_set(
+                ASN_ERR_TYPE, "%s: dtype is %lld, but out has aclDataType %d",
+                c->op->name, (long long)asn_call_int(c, 1), (int)to->acl_dtype);
+        ASN_TRY(asn_call_same_shape(c, 2, self->ndim, self->shape));
+        return asn_plan_narrow(c, 0, 2);
+    }
     asn_dtype want = asn_dtype_from_acl((int)asn_call_int(c, 1));
     if (want != out->dtype)
         return asn_error_set(ASN_ERR_TYPE, "%s: dtype is %s, but out has dtype %s",
@@ -82,18 +88,21 @@ asn_status asn_planner_cast(asnd_call *c) {
                              asn_dtype_name(out->dtype));
     asnd_view v;
     view_of_first(c, &v);
-    return plan_move(c, 0, &v, 2);
+    return asn_plan_move(c, 0, &v, 2);
 }
 
 /* InplaceCopy(selfRef, src): src broadcasts. */
 asn_status asn_planner_copy(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *src = asn_call_nd(c, 1);
+    if (asn_call_operand(c, 0)->source->dtype == ASN_DTYPE_NONE ||
+        asn_call_operand(c, 1)->source->dtype == ASN_DTYPE_NONE)
+        return asn_plan_narrow(c, 1, 0);
     if (!asn_nd_broadcasts(src, self->ndim, self->shape))
         return asn_call_same_shape(c, 1, self->ndim, self->shape);
     asnd_view v;
     asn_view_set(&v, src);
     asn_view_broadcast(&v, self->ndim, self->shape);
-    return plan_move(c, 1, &v, 0);
+    return asn_plan_move(c, 1, &v, 0);
 }
 
 /* Permute(self, dims, out): dimension d of out is dims[d] of self; each is named once. */
@@ -114,7 +123,7 @@ asn_status asn_planner_permute(asnd_call *c) {
         seen |= UINT64_C(1) << axes[d];
     }
     asn_view_permute(&v, axes);
-    return plan_move(c, 0, &v, 2);
+    return asn_plan_move(c, 0, &v, 2);
 }
 
 /* Expand(self, size, out): size is out's shape, to which self broadcasts; -1 keeps an
@@ -135,7 +144,7 @@ asn_status asn_planner_expand(asnd_call *c) {
     asnd_view v;
     view_of_first(c, &v);
     asn_view_broadcast(&v, out->ndim, out->shape);
-    return plan_move(c, 0, &v, 2);
+    return asn_plan_move(c, 0, &v, 2);
 }
 
 /* Slices the view along dim: [start, end) in Python's sense, negative numbers from the
@@ -165,7 +174,7 @@ asn_status asn_planner_slice(asnd_call *c) {
     view_of_first(c, &v);
     ASN_TRY(slice_axis(c, &v, asn_call_int(c, 1), asn_call_int(c, 2), asn_call_int(c, 3),
                        asn_call_int(c, 4)));
-    return plan_move(c, 0, &v, 5);
+    return asn_plan_move(c, 0, &v, 5);
 }
 
 /* SliceV2(self, starts, ends, axes, steps, out): slices one after the other; an axis may
@@ -184,7 +193,7 @@ asn_status asn_planner_slices(asnd_call *c) {
     for (uint64_t k = 0; k < a[0]->size; k++)
         ASN_TRY(slice_axis(c, &v, ((int64_t *)a[2]->data)[k], ((int64_t *)a[0]->data)[k],
                            ((int64_t *)a[1]->data)[k], ((int64_t *)a[3]->data)[k]));
-    return plan_move(c, 0, &v, 5);
+    return asn_plan_move(c, 0, &v, 5);
 }
 
 /* Flip(self, dims, out): no dims flip nothing, unlike elsewhere, where none means all. */
@@ -195,7 +204,7 @@ asn_status asn_planner_flip(asnd_call *c) {
     if (asn_call_array(c, 1)->size > 0) ASN_TRY(asn_call_axes(c, 1, v.nd.ndim, &mask));
     for (int d = 0; d < v.nd.ndim; d++)
         if (mask >> d & 1) asn_view_flip(&v, d);
-    return plan_move(c, 0, &v, 2);
+    return asn_plan_move(c, 0, &v, 2);
 }
 
 /* ---- copies whose two sides differ in shape: the same elements in row-major order */

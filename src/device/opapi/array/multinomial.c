@@ -1,4 +1,5 @@
-/* CPU device, operators: Multinomial(self, numsamples, replacement, seed, offset, out).
+/* CPU device, operators: Multinomial(self, numsamples, replacement, seed, offset, out),
+ * and MultinomialTensor with seedTensor, offsetTensor, offset.
  *
  * Philox as in random.c: sample j of a row takes a number that depends on (seed, offset,
  * row, j) alone. With replacement a number falls into the row's running sums; without,
@@ -14,6 +15,7 @@
 
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/core/packed.h"
+#include "device/opapi/core/seed.h"
 #include "random/bitgen.h"
 
 enum { MOST_CATEGORIES = 1 << 24 };
@@ -52,21 +54,26 @@ static int64_t find(const double *sums, int64_t n, double x) {
     return low;
 }
 
-/* Samples of all rows, of shape (rows, k). weight: the row as given; sums: its running
- * sums, or the times to wait. A uniform u makes a time -log(1 - u) / weight: log1p keeps
- * it exact for small u. */
+/* Samples of all rows, of shape (rows, k). p->axis: the output's parameter. weight: the
+ * row as given; sums: its running sums, or the times to wait. A uniform u makes a time
+ * -log(1 - u) / weight: log1p keeps it exact for small u. */
 static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
+    int to = p->axis, tensors = to == 6;
     int64_t rows = p->n[0], n = p->n[1], k = p->arg[1].i;
     bool replace = p->arg[2].i != 0;
-    uint64_t seed = (uint64_t)p->arg[3].i, word = 2 * (uint64_t)p->arg[4].i;
+    uint64_t seed, offset;
+    asnd_seed given = {(uint64_t)p->arg[3].i, (uint64_t)p->arg[tensors ? 5 : 4].i,
+                       p->at[3], p->at[4]};
+    asn_exec_seed(e, &given, &seed, &offset);
+    uint64_t word = 2 * offset;
     int64_t draws = replace ? k : n, shape[2] = {rows, n}, drawn[2] = {rows, k};
     asnd_view in, own, out, found, times;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &in));
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, 2, shape, &own)); /* the input stays as it is */
     asn_view_plain(&times, ASN_F64, 2, shape, in.nd.data);
     ASN_TRY(asn_move(&own.nd, &times.nd));
-    ASN_TRY(asn_packed_out(e, p, 5, ASN_I64, tmp, &out));
+    ASN_TRY(asn_packed_out(e, p, to, ASN_I64, tmp, &out));
     double *u = asn_tmp_alloc(tmp, (size_t)draws * sizeof *u);
     if (u == NULL) return ASN_ERR_MEMORY;
     for (int64_t i = 0; i < rows; i++) {
@@ -87,17 +94,20 @@ static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) 
         asn_view_plain(&found, ASN_I64, 2, drawn, out.nd.data);
         ASN_TRY(asn_cpu_topk(&own.nd, 1, k, 0, NULL, &found.nd));
     }
-    return asn_packed_done(e, p, 5, &out);
+    return asn_packed_done(e, p, to, &out);
 }
 
 /* self is (rows, categories) or (categories,); out int64 of (rows, numsamples) or
  * (numsamples,). */
 asn_status asn_planner_multinomial(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
+    int to = c->op->num_params - 1;
+    asnd_seed seed;
+    ASN_TRY(asn_call_seed(c, 3, &seed));
     int64_t k = asn_call_int(c, 1);
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 1, 2));
-    ASN_TRY(asn_call_one_of(c, 5, ASN_BIT(ASN_I64)));
+    ASN_TRY(asn_call_one_of(c, to, ASN_BIT(ASN_I64)));
     int64_t rows = self->ndim == 2 ? self->shape[0] : 1, n = self->shape[self->ndim - 1];
     int64_t shape[2] = {rows, k};
     if (n < 1 || n > MOST_CATEGORIES || k < 1 || (!asn_call_int(c, 2) && k > n))
@@ -106,11 +116,12 @@ asn_status asn_planner_multinomial(asnd_call *c) {
                              "categories and at least one sample, without replacement no "
                              "more than categories",
                              c->op->name, (long long)k, (long long)n, MOST_CATEGORIES);
-    ASN_TRY(asn_call_same_shape(c, 5, self->ndim, shape + (self->ndim == 1)));
-    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    ASN_TRY(asn_call_same_shape(c, to, self->ndim, shape + (self->ndim == 1)));
+    if (asn_call_operand(c, to)->is_empty) return ASN_OK;
     asnd_packed *p =
         asn_packed_plan(c, multinomial_body, 500 + 30 * (double)rows * (double)(n + k));
     if (p == NULL) return ASN_ERR_MEMORY;
+    p->axis = to;
     p->n[0] = rows;
     p->n[1] = n;
     return ASN_OK;

@@ -60,7 +60,8 @@ static asn_status positions_done(const asnd_nd *out, const asnd_view *v) {
 }
 
 /* ---- Sort(self, stable, dim, descending, valuesOut, indicesOut), Argsort(self, dim,
- * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut) */
+ * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut), V2
+ * with sortPolicy before the outputs */
 
 /* values < 0: positions alone (Argsort). All three are of one rank, at least 1. */
 static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
@@ -118,15 +119,21 @@ asn_status asn_planner_topk(asnd_call *c) {
                              c->op->name, (long long)k, (long long)n);
     memcpy(shape, self->shape, (size_t)self->ndim * sizeof *shape);
     if (self->ndim > 0) shape[axis] = k;
-    for (int i = 5; i < 7; i++)
+    int values = c->op->num_params - 2, indices = values + 1;
+    for (int i = values; i <= indices; i++)
         ASN_TRY(asn_call_same_shape(c, i, self->ndim, shape));
-    ASN_TRY(asn_call_same_dtype(c, 5, 0));
-    ASN_TRY(asn_call_position_dtype(c, 6));
-    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    ASN_TRY(asn_call_same_dtype(c, values, 0));
+    ASN_TRY(asn_call_position_dtype(c, indices));
+    /* The policy names an NPU's sorting network; the result is the same. */
+    int64_t policy = values == 6 ? asn_call_int(c, 5) : 0;
+    if (policy != 0 && policy != 1)
+        return asn_error_set(ASN_ERR_VALUE, "%s: sortPolicy is %lld; it must be 0 or 1",
+                             c->op->name, (long long)policy);
+    if (asn_call_operand(c, values)->is_empty) return ASN_OK;
     order_plan *p = plan_order(c, sort_body, sort_work(self, axis));
     if (p == NULL) return ASN_ERR_MEMORY;
-    p->values = c->first[5];
-    p->indices = c->first[6];
+    p->values = c->first[values];
+    p->indices = c->first[indices];
     p->axis = axis;
     p->k = k;
     p->flags = asn_call_int(c, 3) ? ASN_SORT_DESCENDING : 0;
@@ -252,11 +259,19 @@ static asn_status search_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return positions_done(out, &found);
 }
 
-/* values NULL: a scalar, which goes with a 1-d sequence alone. */
+/* values NULL: a scalar, which goes with a 1-d sequence alone. Bucketize(self,
+ * boundaries, outInt32, right, out), arg 1: the sequence comes second. */
 asn_status asn_planner_searchsorted(asnd_call *c) {
-    const asnd_nd *sorted = asn_call_nd(c, 0), *values = asn_call_nd(c, 1);
-    const asnd_nd *sorter = asn_call_nd(c, 4), *out = asn_call_nd(c, 5);
+    bool buckets = c->op->arg == 1;
+    int sorted_at = buckets ? 1 : 0, values_at = 1 - sorted_at, to = buckets ? 4 : 5;
+    const asnd_nd *sorted = asn_call_nd(c, sorted_at),
+                  *values = asn_call_nd(c, values_at);
+    const asnd_nd *sorter = buckets ? NULL : asn_call_nd(c, 4), *out = asn_call_nd(c, to);
     bool fits = sorted->ndim >= 1 && (values != NULL || sorted->ndim == 1);
+    if (buckets && sorted->ndim != 1)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: boundaries has %d dimensions; it must have one",
+                             c->op->name, sorted->ndim);
     for (int d = 0; d < sorted->ndim - 1 && fits; d++)
         fits = values->ndim == sorted->ndim && values->shape[d] == sorted->shape[d];
     if (!fits || (sorter != NULL && !asn_nd_same_shape(sorter, sorted)))
@@ -264,22 +279,23 @@ asn_status asn_planner_searchsorted(asnd_call *c) {
                              "%s: sortedSequence must be 1-d, or go with self row by "
                              "row, and sorter be of its shape",
                              c->op->name);
-    if (values == NULL) asn_call_one_value(c, 5);
-    ASN_TRY(asn_call_same_shape(c, 5, values ? values->ndim : 0,
+    if (values == NULL) asn_call_one_value(c, to);
+    ASN_TRY(asn_call_same_shape(c, to, values ? values->ndim : 0,
                                 values ? values->shape : NULL));
     if ((out->dtype == ASN_I32) != (asn_call_int(c, 2) != 0))
-        ASN_TRY(asn_call_position_dtype(c, 5));
-    ASN_TRY(asn_call_position_dtype(c, 5));
-    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+        ASN_TRY(asn_call_position_dtype(c, to));
+    ASN_TRY(asn_call_position_dtype(c, to));
+    if (asn_call_operand(c, to)->is_empty) return ASN_OK;
     order_plan *p = plan_order(c, search_body, 200 + 30 * (double)asn_nd_size(out));
     if (p == NULL) return ASN_ERR_MEMORY;
-    p->values = values ? c->first[1] : -1;
+    p->self = c->first[sorted_at];
+    p->values = values ? c->first[values_at] : -1;
     if (values == NULL) {
         ASN_TRY(asn_call_number(c, 1, &p->low));
     }
     p->right = asn_call_int(c, 3) != 0;
     p->third = sorter ? c->first[4] : -1;
-    p->indices = c->first[5];
+    p->indices = c->first[to];
     return ASN_OK;
 }
 

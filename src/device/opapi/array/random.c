@@ -16,10 +16,18 @@
 #include "device/cpu/threads.h"
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/core/plan.h"
+#include "device/opapi/core/seed.h"
 #include "random/bitgen.h"
 #include "random/polar.h"
 
-typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
+typedef enum {
+    UNIFORM,
+    NORMAL,
+    INTEGERS,
+    BERNOULLI,
+    PERMUTATION,
+    EXPONENTIAL
+} random_kind;
 
 /* Elements that a thread makes at a time: even, so that pairs are not cut. */
 enum { CHUNK = 1 << 14 };
@@ -30,12 +38,13 @@ typedef struct {
     random_kind kind;
     int out, first, second; /* operands of tensor parameters, or -1 */
     double a, b;            /* bounds, mean and deviation, probability */
-    uint64_t seed, offset;
+    asnd_seed seed;
 } random_plan;
 
 /* A parallel region's: n values in float64. */
 typedef struct {
     const random_plan *plan;
+    uint64_t seed, offset;
     double *values;
     int64_t n;
 } random_work;
@@ -62,17 +71,17 @@ static void random_chunk(void *ctx, int64_t chunk) {
     const random_plan *p = w->plan;
     int64_t first = chunk * CHUNK, n = w->n - first < CHUNK ? w->n - first : CHUNK;
     double *x = w->values + first, last[2];
-    uint64_t word = 2 * p->offset + (uint64_t)first;
+    uint64_t word = 2 * w->offset + (uint64_t)first;
     if (p->kind != NORMAL) {
-        asn_philox_doubles(p->seed, word, n, x);
+        asn_philox_doubles(w->seed, word, n, x);
         return;
     }
     int64_t whole = n & ~(int64_t)1;
-    asn_philox_doubles(p->seed, word, whole, x);
+    asn_philox_doubles(w->seed, word, whole, x);
     box_muller(x, whole);
     /* The last element of an odd number is the first of a pair of its own. */
     if (whole == n) return;
-    asn_philox_doubles(p->seed, word + (uint64_t)whole, 2, last);
+    asn_philox_doubles(w->seed, word + (uint64_t)whole, 2, last);
     box_muller(last, 2);
     x[whole] = last[0];
 }
@@ -95,6 +104,7 @@ static void shape_values(const random_plan *p, double *x, int64_t n,
         switch (p->kind) {
         case NORMAL: x[i] = low + high * x[i]; break;
         case BERNOULLI: x[i] = x[i] < low; break;
+        case EXPONENTIAL: x[i] = -log1p(-x[i]) / low; break;
         case INTEGERS: x[i] = floor(low + (high - low) * x[i]); break;
         default: x[i] = low + (high - low) * x[i]; break;
         }
@@ -137,7 +147,8 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     bool direct = p->kind != PERMUTATION && is_packed_f64(out);
     if (!direct) ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
     const asnd_nd *to = direct ? out : &values.nd;
-    random_work w = {p, (double *)(void *)to->data, asn_nd_size(out)};
+    random_work w = {p, 0, 0, (double *)(void *)to->data, asn_nd_size(out)};
+    asn_exec_seed(e, &p->seed, &w.seed, &w.offset);
     asn_pool_run(random_chunk, &w, (w.n + CHUNK - 1) / CHUNK, 2 * (double)w.n);
     if (p->kind == PERMUTATION) { /* the order of random keys */
         ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, out->shape, &order));
@@ -155,9 +166,9 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return direct ? ASN_OK : asn_move(out, &values.nd);
 }
 
-/* A plan for the standard distribution into parameter `out`; seed and offset are the
- * parameters seed_at and the next. NULL with the error set. */
-static random_plan *plan_random(asnd_call *c, random_kind kind, int out, int seed_at) {
+/* A plan for the standard distribution into parameter `out`. NULL with the error set. */
+static random_plan *plan_random(asnd_call *c, random_kind kind, int out,
+                                const asnd_seed *seed) {
     double n = (double)asn_nd_size(asn_call_nd(c, out));
     random_plan *p = asn_call_plan(c, random_body, sizeof *p, 300 + 15 * n);
     if (p == NULL) return NULL;
@@ -166,8 +177,7 @@ static random_plan *plan_random(asnd_call *c, random_kind kind, int out, int see
     p->first = p->second = -1;
     p->a = 0;
     p->b = 1;
-    p->seed = (uint64_t)asn_call_int(c, seed_at);
-    p->offset = (uint64_t)asn_call_int(c, seed_at + 1);
+    p->seed = *seed;
     return p;
 }
 
@@ -183,8 +193,9 @@ static asn_status take_parameter(const asnd_call *c, int i, double *number,
     }
 }
 
-/* InplaceUniform, InplaceNormal, InplaceRandom (selfRef, a, b, seed, offset);
- * Normal...Float/Tensor (mean, std, seed, offset, out): arg is the kind. */
+/* InplaceUniform, InplaceNormal, InplaceRandom (selfRef, a, b, seed, offset), ...Tensor
+ * with seedTensor, offsetTensor, offset; Normal...Float/Tensor (mean, std, seed, offset,
+ * out): arg is the kind. */
 asn_status asn_planner_random(asnd_call *c) {
     int out = asn_call_out(c), at = out == 0 ? 1 : 0;
     const asnd_nd *to = asn_call_nd(c, out);
@@ -197,8 +208,10 @@ asn_status asn_planner_random(asnd_call *c) {
         if (c->op->params[i].kind == ASN_IN &&
             !asn_nd_broadcasts(asn_call_nd(c, i), to->ndim, to->shape))
             return asn_call_same_shape(c, i, to->ndim, to->shape);
+    asnd_seed seed;
+    ASN_TRY(asn_call_seed(c, at + 2, &seed));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    random_plan *p = plan_random(c, kind, out, at + 2);
+    random_plan *p = plan_random(c, kind, out, &seed);
     if (p == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(take_parameter(c, at, &p->a, &p->first));
     ASN_TRY(take_parameter(c, at + 1, &p->b, &p->second));
@@ -220,13 +233,67 @@ asn_status asn_planner_bernoulli(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 0, to->ndim, to->shape));
     if (prob != NULL && !asn_nd_broadcasts(prob, to->ndim, to->shape))
         return asn_call_same_shape(c, 1, to->ndim, to->shape);
+    asnd_seed seed;
+    ASN_TRY(asn_call_seed(c, 2, &seed));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    random_plan *p = plan_random(c, BERNOULLI, out, 2);
+    random_plan *p = plan_random(c, BERNOULLI, out, &seed);
     if (p == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(take_parameter(c, 1, &p->a, &p->first));
     if (p->first >= 0 || (p->a >= 0 && p->a <= 1)) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: prob is %g; it must be in [0, 1]",
                          c->op->name, p->a);
+}
+
+/* The largest number up to which a dtype holds every integer: of floats 2 to the power of
+ * their digits. */
+static double largest_integer(asn_dtype t) {
+    switch (t) {
+    case ASN_BOOL: return 1;
+    case ASN_F16: return 0x1p11;
+    case ASN_BF16: return 0x1p8;
+    case ASN_F32: return 0x1p24;
+    case ASN_F64: return 0x1p53;
+    case ASN_U8:
+    case ASN_U16:
+    case ASN_U32:
+    case ASN_U64: return ldexp(1, 8 * asn_itemsize(t)) - 1;
+    default: return ldexp(1, 8 * asn_itemsize(t) - 1) - 1;
+    }
+}
+
+/* InplaceRandomWithoutFromTo(selfRef, seed, offset), ...Tensor: integers from 0 to the
+ * largest, which is among them, as torch.Tensor.random_() draws them. */
+asn_status asn_planner_random_all(asnd_call *c) {
+    asnd_seed seed;
+    ASN_TRY(asn_call_real(c, 0));
+    ASN_TRY(asn_call_seed(c, 1, &seed));
+    if (asn_call_operand(c, 0)->is_empty) return ASN_OK;
+    random_plan *p = plan_random(c, INTEGERS, 0, &seed);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->b = largest_integer(asn_call_nd(c, 0)->dtype) + 1;
+    return ASN_OK;
+}
+
+/* SimThreadExponential(selfRef, count, lambda, seed, offset): count is selfRef's number
+ * of elements. */
+asn_status asn_planner_exponential(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    double lambda = asn_call_double(c, 2);
+    ASN_TRY(asn_call_floating(c, 0));
+    if (!(lambda > 0))
+        return asn_error_set(ASN_ERR_VALUE, "%s: lambda is %g; it must be positive",
+                             c->op->name, lambda);
+    if (asn_call_int(c, 1) != asn_nd_size(self))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: count is %lld; selfRef has %lld elements", c->op->name,
+                             (long long)asn_call_int(c, 1), (long long)asn_nd_size(self));
+    asnd_seed seed;
+    ASN_TRY(asn_call_seed(c, 3, &seed));
+    if (asn_call_operand(c, 0)->is_empty) return ASN_OK;
+    random_plan *p = plan_random(c, EXPONENTIAL, 0, &seed);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->a = lambda;
+    return ASN_OK;
 }
 
 /* Randperm(n, seed, offset, out): a permutation of 0 ... n - 1, by sorting random keys.
@@ -237,6 +304,8 @@ asn_status asn_planner_randperm(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld", c->op->name, (long long)n);
     ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
     ASN_TRY(asn_call_convertible(c, ASN_I64, 3));
+    asnd_seed seed;
+    ASN_TRY(asn_call_seed(c, 1, &seed));
     if (n == 0) return ASN_OK;
-    return plan_random(c, PERMUTATION, 3, 1) ? ASN_OK : ASN_ERR_MEMORY;
+    return plan_random(c, PERMUTATION, 3, &seed) ? ASN_OK : ASN_ERR_MEMORY;
 }

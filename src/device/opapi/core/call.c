@@ -11,6 +11,7 @@
  */
 #include "device/opapi/core/call.h"
 
+#include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,12 +205,6 @@ asn_status asn_call_no_memory(void) {
     return asn_error_set(ASN_ERR_MEMORY, "no memory for another operator call");
 }
 
-int asn_call_param_named(const asnd_call *c, const char *name) {
-    for (int i = 0; i < c->op->num_params; i++)
-        if (strcmp(c->op->params[i].name, name) == 0) return i;
-    return -1;
-}
-
 /* An operator with several outputs has its planner say which; this is the one whose shape
  * the elementwise operators follow. */
 int asn_call_out(const asnd_call *c) {
@@ -218,6 +213,12 @@ int asn_call_out(const asnd_call *c) {
             return i;
     for (int i = 0; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_INOUT) return i;
+    return -1;
+}
+
+int asn_call_param_named(const asnd_call *c, const char *name) {
+    for (int i = 0; i < c->op->num_params; i++)
+        if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;
 }
 

@@ -41,10 +41,13 @@ ASN_PLANNER(reduce);
 ASN_CHECK_RESULT asn_status asn_check_reduced(const asnd_call *c, int in, int out,
                                               uint64_t mask, bool keep);
 
-/* cast_narrow.c: the tensors' aclDataTypes */
-ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to);
+/* cast_narrow.c: parameter `out` = parameter `in`, which broadcasts to it */
+ASN_CHECK_RESULT asn_status asn_plan_narrow(asnd_call *c, int in, int out);
 
 /* move.c */
+/* Plans out = v, a view into parameter `in`; shapes must agree, dtypes are converted. */
+ASN_CHECK_RESULT asn_status asn_plan_move(asnd_call *c, int in, const asnd_view *v,
+                                          int out);
 ASN_PLANNER(cast);
 ASN_PLANNER(copy);
 ASN_PLANNER(permute);
@@ -69,6 +72,7 @@ ASN_PLANNER(fill_diagonal);
 /* create.c */
 ASN_PLANNER(arange);
 ASN_PLANNER(linspace);
+ASN_PLANNER(logspace);
 ASN_PLANNER(eye);
 
 /* index.c */
@@ -80,6 +84,35 @@ ASN_PLANNER(index_axis);
 ASN_PLANNER(index_fill);
 ASN_PLANNER(put);
 ASN_PLANNER(index_nd);
+/* index has self's dimensions, and is no longer than it off the axis (CANN and
+ * torch.gather). *axis: the parameter dim_at, in [0, ndim). */
+ASN_CHECK_RESULT asn_status asn_check_along(const asnd_call *c, int dim_at, int index_at,
+                                            int *axis);
+/* src has index's dimensions, and is as long as it at least. */
+ASN_CHECK_RESULT asn_status asn_check_scattered(const asnd_call *c, int index_at,
+                                                int src_at);
+
+/* distance.c, svd.c, cross_entropy.c */
+ASN_PLANNER(cdist);
+ASN_PLANNER(cdist_backward);
+ASN_PLANNER(svd);
+ASN_PLANNER(softmax_cross_entropy);
+ASN_PLANNER(cross_entropy);
+ASN_PLANNER(cross_entropy_backward);
+
+/* strided.c, pieces.c, angle.c */
+ASN_PLANNER(strided_slice);
+ASN_PLANNER(confusion_transpose);
+ASN_PLANNER(chunk_cat);
+ASN_PLANNER(unfold_grad);
+ASN_PLANNER(repeat_interleave_grad);
+ASN_PLANNER(angle);
+
+/* scatter_reduce.c, gather_batch.c, coalesce.c, scatter_list.c */
+ASN_PLANNER(scatter_reduce);
+ASN_PLANNER(gather_batch);
+ASN_PLANNER(coalesce);
+ASN_PLANNER(scatter_list);
 
 /* mask.c */
 ASN_PLANNER(masked_select);
@@ -179,8 +212,10 @@ ASN_PLANNER(multilabel_margin);
 /* ctc.c: arg 1 is the gradient */
 ASN_PLANNER(ctc);
 
-/* gate.c: arg 1 is a gradient */
+/* gate.c: arg 1 is a gradient; 2: the left half is activated, in a gradient by a swish;
+ * clipped_swiglu.c */
 ASN_PLANNER(gate);
+ASN_PLANNER(clipped_swiglu);
 ASN_PLANNER(prelu);
 
 /* dropout.c: arg 1 of dropout_do_mask is the gradient; optimizer.c */
@@ -276,6 +311,8 @@ ASN_PLANNER(deform);
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
 ASN_PLANNER(randperm);
+ASN_PLANNER(random_all);
+ASN_PLANNER(exponential);
 
 /* special.c, sparse_rows.c */
 ASN_PLANNER(special);

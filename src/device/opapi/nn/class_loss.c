@@ -292,7 +292,8 @@ static void margin_row(void *ctx, int64_t row) {
 static asn_status margin_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const class_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
-    int64_t rows = self->ndim == 2 ? self->shape[0] : 1, classes = self->shape[p->axis];
+    int64_t rows = self->ndim == 2 ? self->shape[0] : 1;
+    int64_t classes = self->ndim > 0 ? self->shape[p->axis] : 1;
     asnd_view named;
     margin_work w = {.classes = classes, .bad = -1};
     ASN_TRY(asn_packed_data(asn_exec_nd(e, p->self), ASN_F64, tmp, &w.x));
@@ -319,15 +320,17 @@ static asn_status margin_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return ASN_OK;
 }
 
-/* self is (N, C) or (C); the loss of one row is one value whatever the reduction. */
+/* self is (N, C), (C), or one element; the loss of one row is one value whatever the
+ * reduction. */
 asn_status asn_planner_multilabel_margin(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     int reduction = 0;
     char got[ASN_SHAPE_TEXT];
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));
-    if ((x->ndim != 1 && x->ndim != 2) || x->shape[x->ndim - 1] == 0)
+    if (x->ndim > 2 || (x->ndim > 0 && x->shape[x->ndim - 1] == 0))
         return asn_error_set(ASN_ERR_VALUE,
-                             "%s: self has shape %s; it must be (N, C) or (C), C above 0",
+                             "%s: self has shape %s; it must be (N, C), (C) or (), C "
+                             "above 0",
                              c->op->name, asn_shape_text(got, x->ndim, x->shape));
     ASN_TRY(asn_call_same_shape(c, 1, x->ndim, x->shape));
     ASN_TRY(asn_index_dtype(c, 1, asn_call_nd(c, 1)));
@@ -346,7 +349,7 @@ asn_status asn_planner_multilabel_margin(asnd_call *c) {
     p->target = c->first[1];
     p->out = c->first[3];
     p->total = c->first[4];
-    p->axis = x->ndim - 1;
+    p->axis = x->ndim > 0 ? x->ndim - 1 : 0;
     p->reduction = reduction;
     return ASN_OK;
 }

@@ -9,6 +9,7 @@
  * reads any operand.
  */
 #include "device/cpu/threads.h"
+#include "device/opapi/core/seed.h"
 #include "device/opapi/nn/norm.h"
 #include "random/bitgen.h"
 
@@ -72,17 +73,18 @@ typedef struct {
     asnd_plan_head head;
     int in, mask, out;
     bool draws, trains; /* the mask is made here, at random */
-    uint64_t seed, offset;
+    bool bools;         /* the mask has a bool for each element */
+    asnd_seed seed;
     double probability, scale; /* scale 1: everything passes; 0: nothing does */
     int64_t n;
 } drop_plan;
 
 /* Fills w->bits with a new mask; without training nothing is dropped, since no number is
  * below 0. */
-static asn_status make_mask(const drop_plan *d, mask_work *w, asnd_tmp *tmp) {
+static asn_status make_mask(const drop_plan *d, const aclOpExecutor *e, mask_work *w,
+                            asnd_tmp *tmp) {
     int64_t size = mask_bytes(w->n);
-    w->seed = d->seed;
-    w->offset = d->offset;
+    asn_exec_seed(e, &d->seed, &w->seed, &w->offset);
     w->probability = d->trains ? d->probability : 0;
     w->bits = asn_tmp_alloc(tmp, (size_t)size);
     if (w->bits == NULL) return ASN_ERR_MEMORY;
@@ -132,9 +134,12 @@ static asn_status drop_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     mask_work w = {.n = d->n};
     asnd_view keep, packed;
     if (d->draws) {
-        ASN_TRY(make_mask(d, &w, tmp));
+        ASN_TRY(make_mask(d, e, &w, tmp));
         ASN_TRY(write_mask(&w, asn_exec_nd(e, d->mask)));
         if (d->out < 0) return ASN_OK;
+    } else if (d->bools) {
+        asn_view_set(&keep, asn_exec_nd(e, d->mask));
+        return apply(asn_exec_nd(e, d->in), &keep, d->scale, asn_exec_nd(e, d->out));
     } else {
         const asnd_nd *mask = asn_exec_nd(e, d->mask);
         ASN_TRY(asn_tmp_view(tmp, ASN_U8, mask->ndim, mask->shape, &packed));
@@ -176,16 +181,18 @@ static drop_plan *plan_drop(asnd_call *c, int64_t n, int mask, int in, int out) 
     p->mask = c->first[mask];
     p->in = in < 0 ? -1 : c->first[in];
     p->out = out < 0 ? -1 : c->first[out];
-    p->draws = p->trains = false;
+    p->draws = p->trains = p->bools = false;
     return p;
 }
 
 /* DropoutGenMask(shape, prob, seed, offset, out); V2 has probDataType, the dtype of what
- * the mask is for, before out. */
+ * the mask is for, before out, and V2Tensor seedTensor, offsetTensor, offset. */
 asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
     const asnd_array *shape = asn_call_array(c, 0);
-    int out = c->op->num_params - 1;
+    int out = c->op->num_params - 1, dtype = asn_call_param_named(c, "probDataType");
     int64_t n = 1;
+    asnd_seed seed;
+    ASN_TRY(asn_call_seed(c, 2, &seed));
     for (uint64_t k = 0; k < shape->size; k++) {
         int64_t extent = ((const int64_t *)shape->data)[k];
         if (extent < 0 || __builtin_mul_overflow(n, extent, &n) || n > INT64_MAX - 128)
@@ -193,8 +200,8 @@ asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
                                  (unsigned long long)k, (long long)extent);
     }
     ASN_TRY(check_probability(c, 1));
-    if (out == 5) {
-        int64_t type = asn_call_int(c, 4);
+    if (dtype >= 0) {
+        int64_t type = asn_call_int(c, dtype);
         if (type != ACL_FLOAT && type != ACL_FLOAT16 && type != ACL_BF16)
             return asn_error_set(ASN_ERR_TYPE,
                                  "%s: probDataType is %lld; it must be float32, float16 "
@@ -207,45 +214,51 @@ asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
     if (p == NULL) return ASN_ERR_MEMORY;
     p->draws = p->trains = true;
     p->probability = asn_call_double(c, 1);
-    p->seed = (uint64_t)asn_call_int(c, 2);
-    p->offset = (uint64_t)asn_call_int(c, 3);
+    p->seed = seed;
     return ASN_OK;
 }
 
 /* Dropout(input, p, train, seed, offset, out, maskOut): without training, out is input
- * and the mask's bits are 1. */
+ * and the mask's bits are 1. DropoutV3(input, optionalNoiseShape, p, seed, offset, out,
+ * maskOut) trains; a shape in which elements share their number is not there. */
 asn_status asn_planner_dropout(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     int64_t n = asn_nd_size(x);
+    int shared = asn_call_param_named(c, "optionalNoiseShape"), at = shared < 0 ? 1 : 2;
+    if (shared >= 0 && asn_call_nd(c, shared) != NULL &&
+        asn_nd_size(asn_call_nd(c, shared)) > 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: optionalNoiseShape must be NULL",
+                             c->op->name);
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));
-    ASN_TRY(check_probability(c, 1));
+    ASN_TRY(check_probability(c, at));
     ASN_TRY(asn_norm_check(c, 5, x->ndim, x->shape));
     ASN_TRY(check_mask(c, 6, n));
     if (n == 0) return ASN_OK;
     drop_plan *p = plan_drop(c, n, 6, 0, 5);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->draws = true;
-    p->trains = asn_call_int(c, 2) != 0;
-    p->probability = asn_call_double(c, 1);
+    p->trains = shared >= 0 || asn_call_int(c, 2) != 0;
+    p->probability = asn_call_double(c, at);
     p->scale = !p->trains ? 1 : p->probability < 1 ? 1 / (1 - p->probability) : 0;
-    p->seed = (uint64_t)asn_call_int(c, 3);
-    p->offset = (uint64_t)asn_call_int(c, 4);
-    return ASN_OK;
+    return asn_call_seed(c, 3, &p->seed);
 }
 
 /* DropoutDoMask(self, mask, prob, out), and DropoutBackward (arg 1) with the factor
  * itself. As CANN documents, probability 0 or scale 1 changes nothing, whatever the mask.
- */
+ * A mask of bool has one element for each of self: PyTorch's native_dropout_backward is
+ * called with one. */
 asn_status asn_planner_dropout_do_mask(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     int64_t n = asn_nd_size(x);
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));
     if (c->op->arg == 0) ASN_TRY(check_probability(c, 2));
     ASN_TRY(asn_norm_check(c, 3, x->ndim, x->shape));
-    ASN_TRY(check_mask(c, 1, n));
+    bool bools = asn_call_nd(c, 1)->dtype == ASN_BOOL;
+    ASN_TRY(bools ? asn_call_same_shape(c, 1, x->ndim, x->shape) : check_mask(c, 1, n));
     if (n == 0) return ASN_OK;
     drop_plan *p = plan_drop(c, n, 1, 0, 3);
     if (p == NULL) return ASN_ERR_MEMORY;
+    p->bools = bools;
     double value = asn_call_double(c, 2);
     p->scale = c->op->arg == 1 ? value : value < 1 ? 1 / (1 - value) : 0;
     return ASN_OK;

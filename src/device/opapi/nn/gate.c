@@ -1,5 +1,5 @@
 /* CPU device, operators: activations that gate one half of a tensor by the other (Glu,
- * GeGlu), PRelu with its weight per channel, and their gradients.
+ * GeGlu, SwiGlu), PRelu with its weight per channel, and their gradients.
  *
  * A gate's row has the activation (forward) or its gradient (backward: over the incoming
  * gradient and self) as expression; it is applied to the half that is activated.
@@ -20,7 +20,8 @@ typedef struct {
     const asnd_ew *ew;
     int dy, self, gelu, out, out_gelu; /* operands; -1: absent */
     int axis, self_param, dy_param;
-    bool left; /* the left half is activated */
+    bool left;  /* the left half is activated */
+    bool swish; /* a gradient's activation is x * sigmoid(x) */
 } gate_plan;
 
 /* The half that is activated and the one that it gates. */
@@ -53,7 +54,7 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const gate_plan *g = plan;
     const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
-    int values[ASN_FEW_PARAMS] = {0};
+    int values[ASN_MAX_PARAMS] = {0};
     halves h;
     asnd_prog p;
     halve(&h, self, g);
@@ -67,13 +68,13 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 }
 
 /* d other = dy * activation(active), d active = activation'(active) * dy * other. The
- * activation comes with the call (gelu), or is the sigmoid of Glu. */
+ * activation comes with the call (gelu), or is Glu's sigmoid or SwiGlu's swish. */
 static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const gate_plan *g = plan;
     const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
-    int values[ASN_FEW_PARAMS] = {0};
+    int values[ASN_MAX_PARAMS] = {0};
     halves h, out;
     asnd_prog p;
     halve(&h, self, g);
@@ -82,6 +83,7 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     int active = value(&p, &h.active.nd, t), dy = value(&p, asn_exec_nd(e, g->dy), t);
     int activation = g->gelu >= 0 ? value(&p, asn_exec_nd(e, g->gelu), t)
                                   : asn_prog_op1(&p, ASN_OP_SIGMOID, active);
+    if (g->swish) activation = asn_prog_op2(&p, ASN_OP_MULTIPLY, activation, active);
     values[g->self_param] = active;
     values[g->dy_param] =
         asn_prog_op2(&p, ASN_OP_MULTIPLY, dy, value(&p, &h.other.nd, t));
@@ -93,42 +95,67 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
 
 /* ---- planning */
 
-/* self has an even extent along the dimension (*axis); half: its shape with half of
- * it. */
+/* self has an even extent along the dimension (*axis), the last one where there is no
+ * parameter for it (-1); half: its shape with half of it. */
 static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
                                int64_t *half) {
     const asnd_nd *a = asn_call_nd(c, self);
     char got[ASN_SHAPE_TEXT];
     ASN_TRY(asn_norm_check(c, self, a->ndim, a->shape));
-    ASN_TRY(asn_call_axis(c, asn_call_int(c, dim), a->ndim, axis));
+    ASN_TRY(asn_call_axis(c, dim < 0 ? -1 : asn_call_int(c, dim), a->ndim, axis));
     if (a->ndim == 0 || a->shape[*axis] % 2 != 0)
         return asn_error_set(ASN_ERR_VALUE,
-                             "%s: self has shape %s; dimension %d must have an even "
+                             "%s: %s has shape %s; dimension %d must have an even "
                              "extent",
-                             c->op->name, asn_shape_text(got, a->ndim, a->shape), *axis);
+                             c->op->name, c->op->params[self].name,
+                             asn_shape_text(got, a->ndim, a->shape), *axis);
     memcpy(half, a->shape, (size_t)a->ndim * sizeof *half);
     half[*axis] /= 2;
     return ASN_OK;
 }
 
-/* Glu(self, dim, out), GeGlu(self, dim, approximate, out, outGelu), V3 with activateLeft
- * behind approximate; GluBackward(gradOut, self, dim, out), GeGluBackward(gradOutput,
- * self, gelu, dim, approximate, gradInput). arg 1: a gradient. */
-asn_status asn_planner_gate(asnd_call *c) {
-    bool backward = c->op->arg == 1;
-    int self = asn_call_param_named(c, "self"), dim = asn_call_param_named(c, "dim"),
-        out = asn_call_out(c);
-    int left = asn_call_param_named(c, "activateLeft"),
-        how = asn_call_param_named(c, "approximate");
-    int gelu = asn_call_param_named(c, "gelu"),
-        out_gelu = asn_call_param_named(c, "outGelu"), axis = 0;
-    const asnd_nd *a = asn_call_nd(c, self);
-    int64_t half[ASN_ND_MAX_DIMS], variant = how < 0 ? 0 : asn_call_int(c, how);
-    ASN_TRY(check_halves(c, self, dim, &axis, half));
-    if (variant != 0 && variant != 1)
+/* *variant: which of the row's expressions: an integer or a string, which may be NULL. */
+static asn_status approximation(const asnd_call *c, int *variant) {
+    int i = asn_call_param_named(c, "approximate");
+    int text = asn_call_param_named(c, "approximateOptional");
+    *variant = 0;
+    if (i >= 0) {
+        int64_t value = asn_call_int(c, i);
+        *variant = value == 1;
+        if (value == 0 || value == 1) return ASN_OK;
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: approximate is %lld; it must be 0 (none) or 1 (tanh)",
-                             c->op->name, (long long)variant);
+                             c->op->name, (long long)value);
+    }
+    const char *name = text < 0 ? NULL : c->args[text].p;
+    if (name == NULL || strcmp(name, "none") == 0) return ASN_OK;
+    *variant = 1;
+    if (strcmp(name, "tanh") == 0) return ASN_OK;
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "%s: approximateOptional is \"%.32s\"; it must be \"none\" or \"tanh\"",
+        c->op->name, name);
+}
+
+/* Glu(self, dim, out), GeGlu(self, dim, approximate, out, outGelu), V3 with activateLeft
+ * behind approximate; GluBackward(gradOut, self, dim, out), GeGluBackward(gradOutput,
+ * self, gelu, dim, approximate, gradInput); SwiGlu(x, dim, out), SwiGluGrad(yGrad, x,
+ * dim, out), GeluMul(input, approximateOptional, out). arg 1: a gradient; 2: the left
+ * half is activated, in a gradient as x * sigmoid(x). */
+asn_status asn_planner_gate(asnd_call *c) {
+    static const char *const names[] = {"self", "x", "input"};
+    bool backward = (c->op->arg & 1) != 0;
+    int self = -1, dim = asn_call_param_named(c, "dim"), out = asn_call_out(c),
+        variant = 0;
+    int left = asn_call_param_named(c, "activateLeft"),
+        gelu = asn_call_param_named(c, "gelu");
+    int out_gelu = asn_call_param_named(c, "outGelu"), axis = 0;
+    for (int i = 0; i < 3 && self < 0; i++)
+        self = asn_call_param_named(c, names[i]);
+    const asnd_nd *a = asn_call_nd(c, self);
+    int64_t half[ASN_ND_MAX_DIMS];
+    ASN_TRY(check_halves(c, self, dim, &axis, half));
+    ASN_TRY(approximation(c, &variant));
     ASN_TRY(asn_norm_check(c, out, a->ndim, backward ? a->shape : half));
     if (backward) ASN_TRY(asn_norm_check(c, 0, a->ndim, half));
     if (gelu >= 0) ASN_TRY(asn_norm_check(c, gelu, a->ndim, half));
@@ -146,7 +173,8 @@ asn_status asn_planner_gate(asnd_call *c) {
     p->out = c->first[out];
     p->out_gelu = out_gelu >= 0 ? c->first[out_gelu] : -1;
     p->axis = axis;
-    p->left = left >= 0 && asn_call_int(c, left) != 0;
+    p->swish = (c->op->arg & 2) != 0;
+    p->left = p->swish || (left >= 0 && asn_call_int(c, left) != 0);
     return ASN_OK;
 }
 

@@ -4,9 +4,9 @@
  * complex64, as in PyTorch: halves to even, beyond the range the largest number (e4m3fn,
  * which has no infinity) or infinity (e5m2).
  *
- * Called by the planner of Cast where one of the tensors is of such a dtype; tensors come
- * as words of their size (opaque, call.h). One element at a time: these dtypes are for
- * storage, and their conversion is bound by memory soon enough.
+ * Called by the planners of Cast and InplaceCopy where one of the tensors is of such a
+ * dtype; tensors come as words of their size (opaque, call.h). One element at a time:
+ * these dtypes are for storage, and their conversion is bound by memory soon enough.
  */
 #include <math.h>
 #include <string.h>
@@ -93,6 +93,7 @@ static asn_status narrow_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *out = asn_exec_nd(e, p->out);
     asnd_view wide, plain, halves, pairs, bytes;
     ASN_TRY(widen(asn_exec_nd(e, p->in), p->from, tmp, &wide));
+    asn_view_broadcast(&wide, out->ndim, out->shape);
     if (p->to == ACL_COMPLEX32) {
         ASN_TRY(asn_packed_of(&wide.nd, ASN_C64, tmp, &plain));
         halves_of(out, &halves);
@@ -109,23 +110,20 @@ static asn_status narrow_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(out, &bytes.nd);
 }
 
-/* Cast(self, dtype, out), where one of the tensors is of such a dtype; from, to: their
- * aclDataTypes. complex32 needs a dimension more while it is computed. */
-asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to) {
-    const asnd_nd *self = asn_call_nd(c, 0);
-    if (asn_call_int(c, 1) != to)
-        return asn_error_set(ASN_ERR_TYPE,
-                             "%s: dtype is %lld, but out has aclDataType %d", c->op->name,
-                             (long long)asn_call_int(c, 1), to);
-    ASN_TRY(asn_call_rank(c, 0, 0, ASN_ND_MAX_DIMS - 1));
-    ASN_TRY(asn_call_same_shape(c, 2, self->ndim, self->shape));
-    if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
+/* complex32 needs a dimension more while it is computed. */
+asn_status asn_plan_narrow(asnd_call *c, int in, int out) {
+    const asnd_nd *from = asn_call_nd(c, in), *to = asn_call_nd(c, out);
+    ASN_TRY(asn_call_rank(c, in, 0, ASN_ND_MAX_DIMS - 1));
+    ASN_TRY(asn_call_rank(c, out, 0, ASN_ND_MAX_DIMS - 1));
+    if (!asn_nd_broadcasts(from, to->ndim, to->shape))
+        return asn_call_same_shape(c, in, to->ndim, to->shape);
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     narrow_plan *p =
-        asn_call_plan(c, narrow_body, sizeof *p, 200 + 5 * (double)asn_nd_size(self));
+        asn_call_plan(c, narrow_body, sizeof *p, 200 + 5 * (double)asn_nd_size(to));
     if (p == NULL) return ASN_ERR_MEMORY;
-    p->in = c->first[0];
-    p->out = c->first[2];
-    p->from = from;
-    p->to = to;
+    p->in = c->first[in];
+    p->out = c->first[out];
+    p->from = asn_call_operand(c, in)->source->acl_dtype;
+    p->to = asn_call_operand(c, out)->source->acl_dtype;
     return ASN_OK;
 }
