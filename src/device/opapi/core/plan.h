@@ -224,6 +224,8 @@ ASN_PLANNER(dropout_gen_mask);
 ASN_PLANNER(dropout_do_mask);
 ASN_PLANNER(rrelu);
 ASN_PLANNER(adam);
+ASN_PLANNER(adam_powers);
+ASN_PLANNER(fused_adam);
 
 /* training.c */
 ASN_PLANNER(unscale);

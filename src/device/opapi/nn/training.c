@@ -240,13 +240,17 @@ static asn_status sgd_check(const asnd_call *c, double *elements) {
     return ASN_OK;
 }
 
-/* Without buffers there is no momentum, whatever its number. */
+/* Without momentum there are no buffers. */
 asn_status asn_planner_fused_sgd(asnd_call *c) {
     double elements = 0;
     ASN_TRY(sgd_check(c, &elements));
     if (c->first[3] >= 0) ASN_TRY(one_number(c, 3));
     if (asn_call_array(c, 0)->size == 0) return ASN_OK;
     const asnd_array *buffers = asn_call_array(c, 2);
+    if (asn_call_double(c, 5) != 0 && (buffers == NULL || buffers->size == 0))
+        return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is %s, but momentum is %g",
+                             c->op->name, c->op->params[2].name,
+                             buffers ? "empty" : "NULL", asn_call_double(c, 5));
     sgd_plan *p = asn_call_plan(c, sgd_body, sizeof *p, 300 + elements);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->count = (int)asn_call_array(c, 0)->size;
