@@ -216,10 +216,10 @@ def roles(op, case):
     """What the operator does with each tensor. NULL where a list lacks a member: positions in it are not those of its operands."""
     said = ""
     for param, a in zip(op.params, case["args"], strict=True):
-        role = {"T": "i", "L": "i", "O": "o", "M": "o", "R": "b"}.get(param.kind)
+        role = {"T": "i", "L": "i", "O": "o", "M": "o", "R": "b", "U": "b"}.get(param.kind)
         if a is None or role is None:
             continue
-        if param.kind in "LM" and None in a["list"]:
+        if param.kind in "LMU" and None in a["list"]:
             return "NULL"
         said += role * len(list(tensors([a])))
     return f'"{said}"'
