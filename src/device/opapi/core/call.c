@@ -210,6 +210,11 @@ int asn_call_param_named(const asnd_call *c, const char *name) {
     return -1;
 }
 
+int asn_call_operand_named(const asnd_call *c, const char *name) {
+    int i = asn_call_param_named(c, name);
+    return i < 0 ? -1 : c->first[i];
+}
+
 /* An operator with several outputs has its planner say which; this is the one whose shape
  * the elementwise operators follow. */
 int asn_call_out(const asnd_call *c) {

@@ -306,6 +306,15 @@ ASN_PLANNER(flat_quant);
 ASN_PLANNER(nan_median);
 ASN_PLANNER(scatter_update);
 
+/* moe/gating.c, routing.c, rerouting.c, finalize.c: arg 1 of moe_finalize is V2 */
+ASN_PLANNER(moe_gate);
+ASN_PLANNER(moe_group_gate);
+ASN_PLANNER(moe_init);
+ASN_PLANNER(moe_init_range);
+ASN_PLANNER(moe_tokens);
+ASN_PLANNER(moe_rerouting);
+ASN_PLANNER(moe_finalize);
+
 /* einsum.c, matrices.c */
 ASN_PLANNER(einsum);
 ASN_PLANNER(linalg_qr);
