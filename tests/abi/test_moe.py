@@ -68,12 +68,30 @@ def grouped(x, bias, k, best, groups, mode, norm, scale, eps):
 
 def test_group_gate():
     for dtype, layout in every():
-        x = laid(RNG.permuted(np.linspace(-3, 3, 16)[None].repeat(6, 0), axis=1).astype(dtype), layout)
+        x = laid(
+            RNG.permuted(np.linspace(-3, 3, 16)[None].repeat(6, 0), axis=1).astype(dtype), layout
+        )
         b = laid(RNG.permutation(16).astype(dtype) / 8, layout)
         for bias, best, groups, mode, norm in ((b, 2, 4, 1, 1), (None, 2, 4, 0, 0), (None, 1, 1, 0, 1), (b, 3, 8, 1, 0)):  # fmt: skip
             y, expert = blank((6, 4), dtype, layout), blank((6, 4), I32, layout)
             out = blank((6, 16), np.float32, layout)
-            run("MoeGatingTopK", x, bias, 4, best, groups, mode, 0, norm, True, 2.5, 1e-20, y, expert, out)
+            run(
+                "MoeGatingTopK",
+                x,
+                bias,
+                4,
+                best,
+                groups,
+                mode,
+                0,
+                norm,
+                True,
+                2.5,
+                1e-20,
+                y,
+                expert,
+                out,
+            )
             want, at, s = grouped(x, bias, 4, best, groups, mode, norm, 2.5, 1e-20)
             near(y, want)
             near(out, s)
@@ -123,7 +141,9 @@ def test_init_routing(active):
             count = np.bincount(expert.ravel(), minlength=6)
             if flag:
                 assert (counts == (count.cumsum() if flag == 1 else count)).all()
-    assert run("MoeComputeExpertTokens", np.array([0, 0, 2, 5], I32), 6, np.empty(6, I32)).tolist() == [2, 2, 3, 3, 3, 4]
+    assert run(
+        "MoeComputeExpertTokens", np.array([0, 0, 2, 5], I32), 6, np.empty(6, I32)
+    ).tolist() == [2, 2, 3, 3, 3, 4]
 
 
 def dropped(x, expert, experts, capacity):
@@ -141,12 +161,33 @@ def test_init_routing_with_capacity():
     for dtype, layout in every():
         x, expert = some((6, 3), dtype, layout), laid(RNG.integers(0, 4, (6, 2), I32), layout)
         out, at = blank((4, 2, 3), dtype, layout), blank(12, I32, layout)
-        before = run("MoeInitRoutingV2", x, expert, 0, 2, 4, 1, 0, True, out, at, None, blank(4, I32, layout))
+        before = run(
+            "MoeInitRoutingV2", x, expert, 0, 2, 4, 1, 0, True, out, at, None, blank(4, I32, layout)
+        )
         want = dropped(x, expert, 4, 2)
         assert (out == want[0]).all() and (at == want[1]).all()
         assert (before == np.bincount(expert.ravel(), minlength=4)).all()
         counts = blank(4, np.int64, layout)
-        run("MoeInitRoutingV3", x, expert, None, None, 12, 2, 4, 1, 1, True, -1, [0, 4], 0, out, at, counts, None)
+        run(
+            "MoeInitRoutingV3",
+            x,
+            expert,
+            None,
+            None,
+            12,
+            2,
+            4,
+            1,
+            1,
+            True,
+            -1,
+            [0, 4],
+            0,
+            out,
+            at,
+            counts,
+            None,
+        )
         assert (out == want[0]).all() and (at == want[1]).all() and (counts == before).all()
 
 
@@ -180,8 +221,46 @@ def test_init_routing_edges():
     refused("MoeInitRoutingV2", x, expert, 0, 0, 3, 1, 0, False, out, at, None, None)
     refused("MoeInitRoutingV2", x, expert, 0, 0, 3, 0, 0, False, out[:7], at, None, None)
     refused("MoeInitRouting", x, expert, expert, -1, out, at, at.copy())
-    refused("MoeInitRoutingV3", x, expert, None, None, 8, 0, 3, 0, 1, False, 1, [0, 3], 0, out, at, None, None)
-    refused("MoeInitRoutingV3", x, expert, None, None, 8, 0, 3, 0, 1, False, -1, [3, 3], 0, out, at, None, None)
+    refused(
+        "MoeInitRoutingV3",
+        x,
+        expert,
+        None,
+        None,
+        8,
+        0,
+        3,
+        0,
+        1,
+        False,
+        1,
+        [0, 3],
+        0,
+        out,
+        at,
+        None,
+        None,
+    )
+    refused(
+        "MoeInitRoutingV3",
+        x,
+        expert,
+        None,
+        None,
+        8,
+        0,
+        3,
+        0,
+        1,
+        False,
+        -1,
+        [3, 3],
+        0,
+        out,
+        at,
+        None,
+        None,
+    )
     refused("MoeComputeExpertTokens", at, 3, np.empty(2, I32))
 
 
@@ -194,9 +273,22 @@ def test_rerouting():
             scales = some((n,), np.float32, layout)
             out, moved = blank((n, 6), dtype, layout), blank(n, np.float32, layout)
             at = blank(n, I32, layout)
-            per = run("MoeReRouting", tokens, laid(counts, layout), scales, 1, 0, out, moved, at, blank(5, np.int64, layout))
+            per = run(
+                "MoeReRouting",
+                tokens,
+                laid(counts, layout),
+                scales,
+                1,
+                0,
+                out,
+                moved,
+                at,
+                blank(5, np.int64, layout),
+            )
             starts = (counts.ravel().cumsum() - counts.ravel()).reshape(3, 5)
-            want = [starts[r, e] + i for e in range(5) for r in range(3) for i in range(counts[r, e])]
+            want = [
+                starts[r, e] + i for e in range(5) for r in range(3) for i in range(counts[r, e])
+            ]
             assert at.tolist() == want and (per == counts.sum(0)).all()
             assert (out == tokens[want]).all() and (moved == scales[want]).all()
             run("MoeReRouting", tokens, laid(counts, layout), None, 1, 0, out, None, at, per)

@@ -315,6 +315,13 @@ ASN_PLANNER(moe_tokens);
 ASN_PLANNER(moe_rerouting);
 ASN_PLANNER(moe_finalize);
 
+/* moe/permute.c, routing_map.c: arg 1 of moe_unpermute is the gradient of a permutation */
+ASN_PLANNER(moe_permute);
+ASN_PLANNER(moe_unpermute);
+ASN_PLANNER(moe_unpermute_grad);
+ASN_PLANNER(moe_map_permute);
+ASN_PLANNER(moe_map_permute_grad);
+
 /* einsum.c, matrices.c */
 ASN_PLANNER(einsum);
 ASN_PLANNER(linalg_qr);
