@@ -322,6 +322,10 @@ ASN_PLANNER(moe_unpermute_grad);
 ASN_PLANNER(moe_map_permute);
 ASN_PLANNER(moe_map_permute_grad);
 
+/* moe/grouped_matmul.c */
+ASN_PLANNER(grouped_matmul);
+ASN_PLANNER(grouped_matmul_add);
+
 /* einsum.c, matrices.c */
 ASN_PLANNER(einsum);
 ASN_PLANNER(linalg_qr);
