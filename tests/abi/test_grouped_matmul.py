@@ -24,7 +24,22 @@ def grouped(version, x, weight, bias, ends, split, kind, list_type, out):
         return run("GroupedMatmul", x, weight, bias, *none, ends, split, out)
     ends = None if ends is None else np.array(ends)
     tail = [split, kind, list_type, 0] + ([[8]] if version == 5 else [])
-    return run(f"GroupedMatmulV{version}", x, weight, bias, *none, [], ends, None, None, None, *tail, out, None, None)
+    return run(
+        f"GroupedMatmulV{version}",
+        x,
+        weight,
+        bias,
+        *none,
+        [],
+        ends,
+        None,
+        None,
+        None,
+        *tail,
+        out,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize("version", (1, 4, 5))
@@ -40,13 +55,17 @@ def test_rows(version):
             for kind, numbers in ((0, ENDS), (1, SIZES)):
                 if version == 1 and kind == 1:
                     continue
-                one = grouped(version, [x], weights, bias, numbers, 3, 0, kind, [blank((8, 6), dtype, layout)])
+                one = grouped(
+                    version, [x], weights, bias, numbers, 3, 0, kind, [blank((8, 6), dtype, layout)]
+                )
                 near(one[0], np.concatenate(want), 4)
                 many = [blank((n, 6), dtype, layout) for n in SIZES]
                 grouped(version, [x], weights, bias, numbers, 0, 0, kind, many)
                 for got, w in zip(many, want, strict=True):
                     near(got, w, 4)
-        one = grouped(version, [x], [stack], [biases], ENDS, 3, 0, 0, [blank((8, 6), dtype, layout)])
+        one = grouped(
+            version, [x], [stack], [biases], ENDS, 3, 0, 0, [blank((8, 6), dtype, layout)]
+        )
         near(one[0], np.concatenate(want), 4)
 
 
@@ -67,8 +86,18 @@ def test_lists():
 def test_wider_outputs():
     """A bias or an output of float32 with halves; rows behind the groups are 0."""
     for half in (np.float16, BF16):
-        x, w, b = some((6, 5), half, "packed"), some((2, 5, 3), half, "packed"), some((2, 3), np.float32, "packed")
-        want = np.concatenate([f64(x)[:2] @ f64(w)[0] + f64(b)[0], f64(x)[2:5] @ f64(w)[1] + f64(b)[1], np.zeros((1, 3))])
+        x, w, b = (
+            some((6, 5), half, "packed"),
+            some((2, 5, 3), half, "packed"),
+            some((2, 3), np.float32, "packed"),
+        )
+        want = np.concatenate(
+            [
+                f64(x)[:2] @ f64(w)[0] + f64(b)[0],
+                f64(x)[2:5] @ f64(w)[1] + f64(b)[1],
+                np.zeros((1, 3)),
+            ]
+        )
         for out in (half, np.float32):
             near(grouped(4, [x], [w], [b], [2, 5], 3, 0, 0, [blank((6, 3), out)])[0], want, 4)
 
@@ -78,8 +107,14 @@ def test_columns():
         x, w = some((3, 8), dtype, layout), some((8, 5), dtype, layout)
         cuts = [slice(end - n, end) for n, end in zip(SIZES, ENDS, strict=True)]
         want = np.stack([f64(x)[:, c] @ f64(w)[c] for c in cuts])
-        near(grouped(4, [x], [w], None, ENDS, 3, 2, 0, [blank((4, 3, 5), dtype, layout)])[0], want, 4)
-        near(grouped(5, [x], [w], None, SIZES, 2, 2, 1, [blank((4, 3, 5), dtype, layout)])[0], want, 4)
+        near(
+            grouped(4, [x], [w], None, ENDS, 3, 2, 0, [blank((4, 3, 5), dtype, layout)])[0], want, 4
+        )
+        near(
+            grouped(5, [x], [w], None, SIZES, 2, 2, 1, [blank((4, 3, 5), dtype, layout)])[0],
+            want,
+            4,
+        )
         for shape in ((4, 3, 5), (12, 5)):
             y = some(shape, np.float64 if dtype == np.float64 else np.float32, layout)
             before = f64(y)
@@ -117,7 +152,12 @@ def test_edges():
 
 
 def test_many_rows():
-    x, w = RNG.standard_normal((300, 64)).astype(np.float32), RNG.standard_normal((3, 64, 48)).astype(np.float32)
+    x, w = (
+        RNG.standard_normal((300, 64)).astype(np.float32),
+        RNG.standard_normal((3, 64, 48)).astype(np.float32),
+    )
     ends = [100, 120, 300]
-    want = np.concatenate([f64(x)[a:b] @ f64(w)[i] for i, (a, b) in enumerate(zip([0, *ends], ends, strict=False))])
+    want = np.concatenate(
+        [f64(x)[a:b] @ f64(w)[i] for i, (a, b) in enumerate(zip([0, *ends], ends, strict=False))]
+    )
     near(grouped(5, [x], [w], None, ends, 3, 0, 0, [blank((300, 48), np.float32)])[0], want, 16)

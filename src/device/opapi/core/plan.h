@@ -326,6 +326,13 @@ ASN_PLANNER(moe_map_permute_grad);
 ASN_PLANNER(grouped_matmul);
 ASN_PLANNER(grouped_matmul_add);
 
+/* cache/paged.c, advance_step.c, sampling.c, kv_rope.c */
+ASN_PLANNER(scatter_paged);
+ASN_PLANNER(gather_paged);
+ASN_PLANNER(advance_step);
+ASN_PLANNER(top_k_top_p);
+ASN_PLANNER(kv_rope);
+
 /* einsum.c, matrices.c */
 ASN_PLANNER(einsum);
 ASN_PLANNER(linalg_qr);
