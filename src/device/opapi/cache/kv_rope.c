@@ -104,6 +104,20 @@ static asn_status check_cache(const asnd_call *c, int i, bool paged, int64_t d) 
         paged ? "(blocks, blockSize, 1, D)" : "(batch, 1, length, D)", (long long)d);
 }
 
+/* cos and sin broadcast to (batch, 1, s, k), but for their columns. */
+static asn_status check_tables(const asnd_call *c, int64_t k) {
+    const asnd_nd *kv = asn_call_nd(c, 0);
+    for (int i = 2; i < 4; i++) {
+        const int64_t shape[] = {kv->shape[0], 1, kv->shape[2], k};
+        ASN_TRY(asn_call_floating(c, i));
+        ASN_TRY(asn_call_rank(c, i, 4, 4));
+        if (!asn_nd_broadcasts(asn_call_nd(c, i), 4, shape) ||
+            asn_call_nd(c, i)->shape[3] != k)
+            return asn_call_same_shape(c, i, 4, shape);
+    }
+    return ASN_OK;
+}
+
 /* KvRmsNormRopeCache(kv, gamma, cos, sin, index, kCacheRef, ckvCacheRef, kRopeScale,
  * ckvScale, kRopeOffset, ckvOffset, epsilon, cacheMode, isOutputKv, kRopeOut, ckvOut) */
 asn_status asn_planner_kv_rope(asnd_call *c) {
@@ -134,14 +148,7 @@ asn_status asn_planner_kv_rope(asnd_call *c) {
                              c->op->name, (long long)kv->shape[1],
                              (long long)kv->shape[3], (long long)plan.v);
     ASN_TRY(asn_call_floating(c, 1));
-    for (int i = 2; i < 4; i++) {
-        const int64_t shape[] = {kv->shape[0], 1, kv->shape[2], plan.k};
-        ASN_TRY(asn_call_floating(c, i));
-        ASN_TRY(asn_call_rank(c, i, 4, 4));
-        if (!asn_nd_broadcasts(asn_call_nd(c, i), 4, shape) ||
-            asn_call_nd(c, i)->shape[3] != plan.k)
-            return asn_call_same_shape(c, i, 4, shape);
-    }
+    ASN_TRY(check_tables(c, plan.k));
     int64_t n = kv->shape[0] * kv->shape[2];
     ASN_TRY(asn_call_position_dtype(c, 4));
     ASN_TRY(asn_call_same_shape(c, 4, norm ? 2 : 1,

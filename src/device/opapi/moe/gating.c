@@ -200,7 +200,7 @@ static asn_status group_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 static asn_status check_best(const asnd_call *c, int64_t k) {
     static const char *const names[] = {"yOut", "expertIdxOut", "rowIdxOut"};
     const asnd_nd *x = asn_call_nd(c, 0);
-    int64_t shape[ASN_ND_MAX_DIMS];
+    int64_t shape[ASN_ND_MAX_DIMS] = {0};
     for (int d = 0; d < x->ndim; d++)
         shape[d] = x->shape[d];
     if (k < 1 || k > shape[x->ndim - 1])

@@ -298,6 +298,66 @@ static asn_status group_list_type(const asnd_call *c, grouped_plan *p) {
                          c->op->name, (long long)type);
 }
 
+/* The bias, if there is one: a list as the weights are. */
+static asn_status take_bias(const asnd_call *c, grouped_plan *p) {
+    if (length_of(c, 2) == 0) return ASN_OK;
+    bool stacked = c->e->operands[p->weight].nd.ndim == 3;
+    const asnd_nd *b = &c->e->operands[c->first[2]].nd;
+    p->bias = c->first[2];
+    if (stacked ? length_of(c, 2) != 1 || b->ndim != 2 || b->shape[0] != p->groups
+                : length_of(c, 2) != p->groups || b->ndim != 1)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: bias is a list of %lld; it must be one (groups, n) "
+                             "for a weight (groups, k, n), else one (n) for each",
+                             c->op->name, (long long)length_of(c, 2));
+    return ASN_OK;
+}
+
+/* Each group's shapes and dtypes, as far as they do not depend on groupList's numbers. */
+static asn_status check_groups(const asnd_call *c, const grouped_plan *p) {
+    for (int64_t i = 0; i < p->groups && p->type != 2; i++) {
+        const asnd_nd *w = &c->e->operands[p->weight + (p->num_weight > 1 ? i : 0)].nd;
+        const asnd_nd *x = &c->e->operands[p->x + (p->num_x > 1 ? i : 0)].nd;
+        const asnd_nd *out = &c->e->operands[p->y + (p->num_y > 1 ? i : 0)].nd;
+        bool fits =
+            x->shape[x->ndim - 1] == w->shape[w->ndim - 2] && x->dtype == w->dtype &&
+            out->shape[out->ndim - 1] == w->shape[w->ndim - 1] && out->ndim == x->ndim;
+        for (int d = 0; fits && p->num_x > 1 && p->num_y > 1 && d + 1 < x->ndim; d++)
+            fits = x->shape[d] == out->shape[d];
+        if (p->bias >= 0) {
+            const asnd_nd *b = &c->e->operands[p->bias + (w->ndim == 3 ? 0 : i)].nd;
+            fits = fits && b->shape[b->ndim - 1] == w->shape[w->ndim - 1];
+        }
+        if (fits && p->num_x == 1 && p->num_y == 1 && p->type == 0)
+            fits = x->shape[0] == out->shape[0];
+        char a[ASN_SHAPE_TEXT], b[ASN_SHAPE_TEXT], o[ASN_SHAPE_TEXT];
+        if (!fits)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: group %lld is %s by %s to %s; x and weight must be "
+                                 "of one dtype and multiply to the output (and the bias "
+                                 "have its columns)",
+                                 c->op->name, (long long)i,
+                                 asn_shape_text(a, x->ndim, x->shape),
+                                 asn_shape_text(b, w->ndim, w->shape),
+                                 asn_shape_text(o, out->ndim, out->shape));
+    }
+    return ASN_OK;
+}
+
+/* The one group's of columns. */
+static asn_status check_columns(const asnd_call *c, const grouped_plan *p) {
+    const asnd_nd *x = &c->e->operands[p->x].nd, *w = &c->e->operands[p->weight].nd;
+    const asnd_nd *out = &c->e->operands[p->y].nd;
+    if (x->shape[1] != w->shape[0] || x->dtype != w->dtype || out->ndim != 3 ||
+        out->shape[0] != p->groups || out->shape[1] != x->shape[0] ||
+        out->shape[2] != w->shape[1])
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: with groupType 2 x is (m, k), weight (k, n) of one "
+                             "dtype, the output (groups, m, n)",
+                             c->op->name);
+    return ASN_OK;
+}
+
 /* GroupedMatmul(x, weight, bias, scale, offset, antiquantScale, antiquantOffset,
  * groupList, splitItem, y), V4 and V5 with more of quantisation, groupType and
  * groupListType. */
@@ -329,17 +389,7 @@ asn_status asn_planner_grouped_matmul(asnd_call *c) {
     if (p.num_weight == 1 && c->e->operands[p.weight].nd.ndim == 3)
         p.groups = c->e->operands[p.weight].nd.shape[0];
     if (p.type == 2) p.groups = count;
-    if (length_of(c, 2) > 0) {
-        bool stacked = c->e->operands[p.weight].nd.ndim == 3;
-        const asnd_nd *b = &c->e->operands[c->first[2]].nd;
-        p.bias = c->first[2];
-        if (stacked ? length_of(c, 2) != 1 || b->ndim != 2 || b->shape[0] != p.groups
-                    : length_of(c, 2) != p.groups || b->ndim != 1)
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "%s: bias is a list of %lld; it must be one (groups, n) "
-                                 "for a weight (groups, k, n), else one (n) for each",
-                                 c->op->name, (long long)length_of(c, 2));
-    }
+    ASN_TRY(take_bias(c, &p));
     ASN_TRY(check_lengths(c, &p, asn_call_int(c, split)));
     bool needs = p.type == 2 || (p.type == 0 && p.num_x == 1);
     if (needs && count != p.groups)
@@ -347,43 +397,10 @@ asn_status asn_planner_grouped_matmul(asnd_call *c) {
                              "%s: groupList has %lld numbers; there are %lld groups",
                              c->op->name, (long long)count, (long long)p.groups);
     p.y = c->first[y];
-    for (int64_t i = 0; i < p.groups && p.type != 2; i++) {
-        const asnd_nd *w = &c->e->operands[p.weight + (p.num_weight > 1 ? i : 0)].nd;
-        const asnd_nd *x = &c->e->operands[p.x + (p.num_x > 1 ? i : 0)].nd;
-        const asnd_nd *out = &c->e->operands[p.y + (p.num_y > 1 ? i : 0)].nd;
-        bool fits =
-            x->shape[x->ndim - 1] == w->shape[w->ndim - 2] && x->dtype == w->dtype &&
-            out->shape[out->ndim - 1] == w->shape[w->ndim - 1] && out->ndim == x->ndim;
-        for (int d = 0; fits && p.num_x > 1 && p.num_y > 1 && d + 1 < x->ndim; d++)
-            fits = x->shape[d] == out->shape[d];
-        if (p.bias >= 0) {
-            const asnd_nd *b = &c->e->operands[p.bias + (w->ndim == 3 ? 0 : i)].nd;
-            fits = fits && b->shape[b->ndim - 1] == w->shape[w->ndim - 1];
-        }
-        if (fits && p.num_x == 1 && p.num_y == 1 && p.type == 0)
-            fits = x->shape[0] == out->shape[0];
-        char a[ASN_SHAPE_TEXT], b[ASN_SHAPE_TEXT], o[ASN_SHAPE_TEXT];
-        if (!fits)
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "%s: group %lld is %s by %s to %s; x and weight must be "
-                                 "of one dtype and multiply to the output (and the bias "
-                                 "have its columns)",
-                                 c->op->name, (long long)i,
-                                 asn_shape_text(a, x->ndim, x->shape),
-                                 asn_shape_text(b, w->ndim, w->shape),
-                                 asn_shape_text(o, out->ndim, out->shape));
-    }
-    if (p.type == 2) {
-        const asnd_nd *x = &c->e->operands[p.x].nd, *w = &c->e->operands[p.weight].nd;
-        const asnd_nd *out = &c->e->operands[p.y].nd;
-        if (x->shape[1] != w->shape[0] || x->dtype != w->dtype || out->ndim != 3 ||
-            out->shape[0] != p.groups || out->shape[1] != x->shape[0] ||
-            out->shape[2] != w->shape[1])
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "%s: with groupType 2 x is (m, k), weight (k, n) of one "
-                                 "dtype, the output (groups, m, n)",
-                                 c->op->name);
-    }
+    if (p.type == 2)
+        ASN_TRY(check_columns(c, &p));
+    else
+        ASN_TRY(check_groups(c, &p));
     return p.groups == 0 ? ASN_OK : plan_groups(c, &p);
 }
 
