@@ -52,6 +52,8 @@ INSIDE["device/opapi"] = {
     "nn": {"core", "quant"},
     "rnn": {"core", "nn"},
     "vision": {"core", "nn"},
+    "moe": {"core", "nn"},
+    "cache": {"core", "nn", "moe"},
     "type": {"core"},
 }
 # The engine: what is recorded; how the device's operators are called; what recorded operations become; NumPy's calls, whose few

@@ -187,7 +187,14 @@ def table_rows():
 
 
 # Planners of operators with more parameters than ASN_FEW_PARAMS (call.h).
-MANY_PARAMS = {"flash_attention", "infer_attention", "rnn", "rnn_backward"}
+MANY_PARAMS = {
+    "flash_attention",
+    "infer_attention",
+    "rnn",
+    "rnn_backward",
+    "moe_init_range",
+    "grouped_matmul",
+}
 OPAQUE = ["COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0"]
 CONVERTED = ["COMPLEX32", "FLOAT8_E5M2", "FLOAT8_E4M3FN"]  # cast_narrow.c
 

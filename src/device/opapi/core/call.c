@@ -205,6 +205,17 @@ asn_status asn_call_no_memory(void) {
     return asn_error_set(ASN_ERR_MEMORY, "no memory for another operator call");
 }
 
+int asn_call_param_named(const asnd_call *c, const char *name) {
+    for (int i = 0; i < c->op->num_params; i++)
+        if (strcmp(c->op->params[i].name, name) == 0) return i;
+    return -1;
+}
+
+int asn_call_operand_named(const asnd_call *c, const char *name) {
+    int i = asn_call_param_named(c, name);
+    return i < 0 ? -1 : c->first[i];
+}
+
 /* An operator with several outputs has its planner say which; this is the one whose shape
  * the elementwise operators follow. */
 int asn_call_out(const asnd_call *c) {
@@ -213,12 +224,6 @@ int asn_call_out(const asnd_call *c) {
             return i;
     for (int i = 0; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_INOUT) return i;
-    return -1;
-}
-
-int asn_call_param_named(const asnd_call *c, const char *name) {
-    for (int i = 0; i < c->op->num_params; i++)
-        if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;
 }
 

@@ -111,6 +111,8 @@ static inline const asnd_array *asn_call_array(const asnd_call *c, int i) {
 
 /* The parameter's index; -1: the operator has none of this name. */
 int asn_call_param_named(const asnd_call *c, const char *name);
+/* Its (first) operand; -1: there is no such parameter, or it is absent. */
+int asn_call_operand_named(const asnd_call *c, const char *name);
 
 /* The index of the parameter that is written: the first of kind O or M, else R; -1 when
  * there is none. */

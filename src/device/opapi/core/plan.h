@@ -345,6 +345,33 @@ ASN_PLANNER(flat_quant);
 ASN_PLANNER(nan_median);
 ASN_PLANNER(scatter_update);
 
+/* moe/gating.c, routing.c, rerouting.c, finalize.c: arg 1 of moe_finalize is V2 */
+ASN_PLANNER(moe_gate);
+ASN_PLANNER(moe_group_gate);
+ASN_PLANNER(moe_init);
+ASN_PLANNER(moe_init_range);
+ASN_PLANNER(moe_tokens);
+ASN_PLANNER(moe_rerouting);
+ASN_PLANNER(moe_finalize);
+
+/* moe/permute.c, routing_map.c: arg 1 of moe_unpermute is the gradient of a permutation */
+ASN_PLANNER(moe_permute);
+ASN_PLANNER(moe_unpermute);
+ASN_PLANNER(moe_unpermute_grad);
+ASN_PLANNER(moe_map_permute);
+ASN_PLANNER(moe_map_permute_grad);
+
+/* moe/grouped_matmul.c */
+ASN_PLANNER(grouped_matmul);
+ASN_PLANNER(grouped_matmul_add);
+
+/* cache/paged.c, advance_step.c, sampling.c, kv_rope.c */
+ASN_PLANNER(scatter_paged);
+ASN_PLANNER(gather_paged);
+ASN_PLANNER(advance_step);
+ASN_PLANNER(top_k_top_p);
+ASN_PLANNER(kv_rope);
+
 /* einsum.c, matrices.c */
 ASN_PLANNER(einsum);
 ASN_PLANNER(linalg_qr);

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "device/opapi/nn/norm.h"
+#include "device/opapi/nn/softmax.h"
 
 /* Operands (-1: absent), the dimension, and whether it is LogSoftmax. plus: summands; w:
  * MaskedSoftmaxWithRelPosBias splits x's first dimension by it where it is not 0. */
@@ -77,6 +78,44 @@ static void split_first(asnd_view *v, int64_t w) {
     asn_view_insert(v, 1, w, stride);
 }
 
+/* The three passes along the axis. */
+static asn_status compute(const scores *s, const softmax_plan *p, int axis,
+                          asnd_tmp *tmp) {
+    asnd_norm n;
+    asnd_view top, sum;
+    asn_norm_begin(&n, &s->x.nd, UINT64_C(1) << axis);
+    if (s->out.nd.dtype == ASN_F64) n.t = ASN_F64;
+    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &top));
+    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &sum));
+    asnd_prog g;
+    asn_prog_begin(&g, s->x.nd.ndim, s->x.shape, n.mask);
+    asn_prog_reduce(&g, ASN_OP_MAXIMUM, emit(&g, s, p, n.t), &top.nd);
+    ASN_TRY(asn_prog_run(&g));
+    asn_prog_begin(&g, s->x.nd.ndim, s->x.shape, n.mask);
+    int x = emit(&g, s, p, n.t);
+    x = asn_prog_op2(&g, ASN_OP_SUBTRACT, x, asn_prog_in(&g, &top.nd));
+    asn_prog_reduce(&g, ASN_OP_ADD, asn_prog_op1(&g, ASN_OP_EXP, x), &sum.nd);
+    ASN_TRY(asn_prog_run(&g));
+    /* exp(x - maximum) / sum, or x - maximum - log(sum). */
+    asn_prog_begin(&g, s->x.nd.ndim, s->x.shape, 0);
+    x = emit(&g, s, p, n.t);
+    x = asn_prog_op2(&g, ASN_OP_SUBTRACT, x, asn_prog_in(&g, &top.nd));
+    int total = asn_prog_in(&g, &sum.nd);
+    x = p->log ? asn_prog_op2(&g, ASN_OP_SUBTRACT, x, asn_prog_op1(&g, ASN_OP_LOG, total))
+               : asn_prog_op2(&g, ASN_OP_DIVIDE, asn_prog_op1(&g, ASN_OP_EXP, x), total);
+    asn_prog_out(&g, x, &s->out.nd);
+    return asn_prog_run(&g);
+}
+
+asn_status asn_softmax(const asnd_nd *x, int axis, const asnd_nd *out, asnd_tmp *tmp) {
+    softmax_plan p = {.scale = 1};
+    scores s;
+    s.hidden = s.more[0] = s.more[1] = NULL;
+    asn_view_set(&s.x, x);
+    asn_view_set(&s.out, out);
+    return compute(&s, &p, axis, tmp);
+}
+
 static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const softmax_plan *p = plan;
     scores s;
@@ -100,30 +139,7 @@ static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     } else if (p->mask >= 0) {
         s.hidden = like_x(&s.mask, e, p->mask, &s, p, true);
     }
-    asnd_norm n;
-    asnd_view top, sum;
-    asn_norm_begin(&n, &s.x.nd, UINT64_C(1) << axis);
-    if (s.out.nd.dtype == ASN_F64) n.t = ASN_F64;
-    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &top));
-    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &sum));
-    asnd_prog g;
-    asn_prog_begin(&g, s.x.nd.ndim, s.x.shape, n.mask);
-    asn_prog_reduce(&g, ASN_OP_MAXIMUM, emit(&g, &s, p, n.t), &top.nd);
-    ASN_TRY(asn_prog_run(&g));
-    asn_prog_begin(&g, s.x.nd.ndim, s.x.shape, n.mask);
-    int x = emit(&g, &s, p, n.t);
-    x = asn_prog_op2(&g, ASN_OP_SUBTRACT, x, asn_prog_in(&g, &top.nd));
-    asn_prog_reduce(&g, ASN_OP_ADD, asn_prog_op1(&g, ASN_OP_EXP, x), &sum.nd);
-    ASN_TRY(asn_prog_run(&g));
-    /* exp(x - maximum) / sum, or x - maximum - log(sum). */
-    asn_prog_begin(&g, s.x.nd.ndim, s.x.shape, 0);
-    x = emit(&g, &s, p, n.t);
-    x = asn_prog_op2(&g, ASN_OP_SUBTRACT, x, asn_prog_in(&g, &top.nd));
-    int total = asn_prog_in(&g, &sum.nd);
-    x = p->log ? asn_prog_op2(&g, ASN_OP_SUBTRACT, x, asn_prog_op1(&g, ASN_OP_LOG, total))
-               : asn_prog_op2(&g, ASN_OP_DIVIDE, asn_prog_op1(&g, ASN_OP_EXP, x), total);
-    asn_prog_out(&g, x, &s.out.nd);
-    return asn_prog_run(&g);
+    return compute(&s, p, axis, tmp);
 }
 
 /* A tensor without dimensions is a line of one. float64 if either input is, else

@@ -1,0 +1,325 @@
+/* CPU device, operators: the gate of a mixture of experts: scores of the experts, and the
+ * k best of each token.
+ *
+ *     MoeGatingTopKSoftmax      y, expertIdx = topk(softmax(x), k)
+ *     ... V2 with renorm 1      expertIdx = topk(x, k), y = softmax of those k
+ *     MoeGatingTopK             s = softmax(x) or sigmoid(x); the experts are chosen by
+ *         s + bias among the kGroup best groups of groupCount, a group being as good as
+ *         its largest value or the sum of its two largest (DeepSeek-V3, 2024); y is s
+ *         there, for sigmoid divided by its sum + eps, times routedScalingFactor
+ *
+ * Equal scores go by the expert's number. Scores are computed in float32 (float64 for
+ * float64) by fused programs, chosen by the device's topk.
+ */
+#include <math.h>
+
+#include "device/cpu/sort/sort.h"
+#include "device/opapi/moe/rows.h"
+#include "device/opapi/nn/norm.h"
+#include "device/opapi/nn/softmax.h"
+
+/* Operands; -1: absent. */
+typedef struct {
+    asnd_plan_head head;
+    int x, bias, finished, y, expert, row, scores;
+    bool renorm, sigmoid;
+    int64_t rows, n, k, groups, best_groups;
+    bool two; /* a group's score is the sum of its two largest */
+    double scale, eps;
+} gate_plan;
+
+/* v: the tensor (..., n) as a matrix; a copy where it is not contiguous. */
+static asn_status matrix_of(const asnd_nd *a, int64_t rows, int64_t n, asnd_tmp *tmp,
+                            asnd_view *v) {
+    asnd_view packed;
+    ASN_TRY(asn_packed_of(a, a->dtype, tmp, &packed));
+    asn_view_plain(v, a->dtype, 2, (int64_t[]){rows, n}, packed.nd.data);
+    return ASN_OK;
+}
+
+/* Writes a matrix to a tensor of as many elements. */
+static asn_status matrix_to(const asnd_nd *to, const asnd_view *v) {
+    asnd_view from;
+    asn_view_plain(&from, v->nd.dtype, to->ndim, to->shape, v->nd.data);
+    return asn_move(to, &from.nd);
+}
+
+/* ---- with softmax */
+
+/* expert: n for finished rows, which no expert has. */
+static asn_status write_experts(aclOpExecutor *e, const gate_plan *p, asnd_view *expert,
+                                asnd_tmp *tmp) {
+    int64_t *at = (int64_t *)(void *)expert->nd.data;
+    if (p->finished >= 0) {
+        const bool *done = NULL;
+        ASN_TRY(asn_packed_data(asn_exec_nd(e, p->finished), ASN_BOOL, tmp, &done));
+        for (int64_t i = 0; i < p->rows; i++)
+            for (int64_t j = 0; done[i] && j < p->k; j++)
+                at[i * p->k + j] = p->n;
+    }
+    ASN_TRY(matrix_to(asn_exec_nd(e, p->expert), expert));
+    if (p->row < 0) return ASN_OK;
+    for (int64_t i = 0; i < p->rows; i++) /* columns one after the other */
+        for (int64_t j = 0; j < p->k; j++)
+            at[i * p->k + j] = j * p->rows + i;
+    return matrix_to(asn_exec_nd(e, p->row), expert);
+}
+
+static asn_status softmax_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const gate_plan *p = plan;
+    const int64_t all[] = {p->rows, p->n}, best[] = {p->rows, p->k};
+    asnd_view x, scores, y, expert;
+    ASN_TRY(matrix_of(asn_exec_nd(e, p->x), p->rows, p->n, tmp, &x));
+    asn_dtype wide = asn_wide_dtype(x.nd.dtype);
+    ASN_TRY(asn_tmp_view(tmp, wide, 2, best, &y));
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 2, best, &expert));
+    ASN_TRY(asn_tmp_view(tmp, wide, 2, all, &scores));
+    if (p->renorm) {
+        ASN_TRY(asn_move(&scores.nd, &x.nd));
+        ASN_TRY(
+            asn_cpu_topk(&scores.nd, 1, p->k, ASN_SORT_DESCENDING, &y.nd, &expert.nd));
+        ASN_TRY(asn_softmax(&y.nd, 1, &y.nd, tmp));
+    } else {
+        ASN_TRY(asn_softmax(&x.nd, 1, &scores.nd, tmp));
+        if (p->scores >= 0) ASN_TRY(matrix_to(asn_exec_nd(e, p->scores), &scores));
+        ASN_TRY(
+            asn_cpu_topk(&scores.nd, 1, p->k, ASN_SORT_DESCENDING, &y.nd, &expert.nd));
+    }
+    ASN_TRY(matrix_to(asn_exec_nd(e, p->y), &y));
+    return write_experts(e, p, &expert, tmp);
+}
+
+/* ---- with groups */
+
+/* Scores of all groups but the best ones become -infinity. */
+static asn_status keep_groups(const gate_plan *p, asnd_view *chosen, asnd_tmp *tmp) {
+    int64_t each = p->n / p->groups, tops = p->two ? 2 : 1;
+    asnd_view cut, top, best, score, hidden;
+    asn_view_plain(&cut, chosen->nd.dtype, 3, (int64_t[]){p->rows, p->groups, each},
+                   chosen->nd.data);
+    ASN_TRY(
+        asn_tmp_view(tmp, cut.nd.dtype, 3, (int64_t[]){p->rows, p->groups, tops}, &top));
+    ASN_TRY(asn_cpu_topk(&cut.nd, 2, tops, ASN_SORT_DESCENDING, &top.nd, NULL));
+    asn_view_set(&score, &top.nd);
+    asn_view_slice(&score, 2, 0, 1, 1);
+    asn_view_drop(&score, 2);
+    if (p->two) {
+        asnd_view second;
+        asnd_prog g;
+        asn_view_set(&second, &top.nd);
+        asn_view_slice(&second, 2, 1, 1, 1);
+        asn_view_drop(&second, 2);
+        asn_prog_begin(&g, 2, score.shape, 0);
+        int a = asn_prog_in(&g, &score.nd), b = asn_prog_in(&g, &second.nd);
+        asn_prog_out(&g, asn_prog_op2(&g, ASN_OP_ADD, a, b), &score.nd);
+        ASN_TRY(asn_prog_run(&g));
+    }
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 2, (int64_t[]){p->rows, p->best_groups}, &best));
+    ASN_TRY(
+        asn_cpu_topk(&score.nd, 1, p->best_groups, ASN_SORT_DESCENDING, NULL, &best.nd));
+    ASN_TRY(asn_tmp_view(tmp, ASN_BOOL, 3, (int64_t[]){p->rows, p->groups, 1}, &hidden));
+    const int64_t *at = (const int64_t *)(void *)best.nd.data;
+    bool *hide = (bool *)hidden.nd.data;
+    for (int64_t i = 0; i < p->rows * p->groups; i++)
+        hide[i] = true;
+    for (int64_t i = 0; i < p->rows * p->best_groups; i++)
+        hide[i / p->best_groups * p->groups + at[i]] = false;
+    asn_view_broadcast(&hidden, 3, cut.shape);
+    asnd_prog g;
+    asn_prog_begin(&g, 3, cut.shape, 0);
+    int x = asn_prog_in(&g, &cut.nd), mask = asn_prog_in(&g, &hidden.nd);
+    x = asn_prog_op3(&g, ASN_OP_WHERE, mask, asn_prog_const(&g, cut.nd.dtype, -INFINITY),
+                     x);
+    asn_prog_out(&g, x, &cut.nd);
+    return asn_prog_run(&g);
+}
+
+/* y[i, j] = s[i, expert[i, j]], divided by the row's sum for sigmoid, times the scale. */
+static void weigh(const gate_plan *p, const asnd_view *s, const asnd_view *expert,
+                  asnd_view *y) {
+    const int64_t *at = (const int64_t *)(void *)expert->nd.data;
+    for (int64_t i = 0; i < p->rows; i++) {
+        double sum = 0, v;
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t j = 0; j < p->k; j++) {
+                int64_t from = i * p->n + at[i * p->k + j], to = i * p->k + j;
+                v = s->nd.dtype == ASN_F64 ? ((const double *)(void *)s->nd.data)[from]
+                                           : ((const float *)(void *)s->nd.data)[from];
+                if (pass == 0) {
+                    sum += v;
+                    continue;
+                }
+                v *= p->scale / (p->sigmoid ? sum + p->eps : 1);
+                if (y->nd.dtype == ASN_F64)
+                    ((double *)(void *)y->nd.data)[to] = v;
+                else
+                    ((float *)(void *)y->nd.data)[to] = (float)v;
+            }
+    }
+}
+
+static asn_status group_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const gate_plan *p = plan;
+    const asnd_nd *x = asn_exec_nd(e, p->x);
+    asn_dtype wide = asn_wide_dtype(x->dtype);
+    asnd_view scores, chosen, y, expert, bias;
+    asnd_prog g;
+    ASN_TRY(asn_tmp_view(tmp, wide, 2, x->shape, &scores));
+    ASN_TRY(asn_tmp_view(tmp, wide, 2, x->shape, &chosen));
+    ASN_TRY(asn_tmp_view(tmp, wide, 2, (int64_t[]){p->rows, p->k}, &y));
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 2, (int64_t[]){p->rows, p->k}, &expert));
+    if (p->sigmoid) {
+        asn_prog_begin(&g, 2, x->shape, 0);
+        int v = asn_prog_as(&g, asn_prog_in(&g, x), wide);
+        asn_prog_out(&g, asn_prog_op1(&g, ASN_OP_SIGMOID, v), &scores.nd);
+        ASN_TRY(asn_prog_run(&g));
+    } else {
+        ASN_TRY(asn_softmax(x, 1, &scores.nd, tmp));
+    }
+    if (p->scores >= 0) ASN_TRY(asn_move(asn_exec_nd(e, p->scores), &scores.nd));
+    asn_prog_begin(&g, 2, x->shape, 0);
+    int v = asn_prog_in(&g, &scores.nd);
+    if (p->bias >= 0) {
+        asn_view_set(&bias, asn_exec_nd(e, p->bias));
+        asn_view_broadcast(&bias, 2, x->shape);
+        v = asn_prog_op2(&g, ASN_OP_ADD, v,
+                         asn_prog_as(&g, asn_prog_in(&g, &bias.nd), wide));
+    }
+    asn_prog_out(&g, v, &chosen.nd);
+    ASN_TRY(asn_prog_run(&g));
+    if (p->groups > 1) ASN_TRY(keep_groups(p, &chosen, tmp));
+    ASN_TRY(asn_cpu_topk(&chosen.nd, 1, p->k, ASN_SORT_DESCENDING, NULL, &expert.nd));
+    weigh(p, &scores, &expert, &y);
+    ASN_TRY(asn_move(asn_exec_nd(e, p->y), &y.nd));
+    return asn_move(asn_exec_nd(e, p->expert), &expert.nd);
+}
+
+/* ---- planners */
+
+/* y and expertIdx (rowIdx) have x's shape with k columns. */
+static asn_status check_best(const asnd_call *c, int64_t k) {
+    static const char *const names[] = {"yOut", "expertIdxOut", "rowIdxOut"};
+    const asnd_nd *x = asn_call_nd(c, 0);
+    int64_t shape[ASN_ND_MAX_DIMS] = {0};
+    for (int d = 0; d < x->ndim; d++)
+        shape[d] = x->shape[d];
+    if (k < 1 || k > shape[x->ndim - 1])
+        return asn_error_set(ASN_ERR_VALUE, "%s: k is %lld; x has %lld experts",
+                             c->op->name, (long long)k, (long long)shape[x->ndim - 1]);
+    shape[x->ndim - 1] = k;
+    for (int i = 0; i < 3; i++) {
+        int at = asn_call_param_named(c, names[i]);
+        if (at < 0) continue;
+        ASN_TRY(asn_call_same_shape(c, at, x->ndim, shape));
+        if (i == 0)
+            ASN_TRY(asn_call_same_dtype(c, at, 0));
+        else
+            ASN_TRY(asn_call_position_dtype(c, at));
+    }
+    return ASN_OK;
+}
+
+static asn_status plan_of(asnd_call *c, const gate_plan *plan, asnd_body_fn fn) {
+    if (asn_nd_size(asn_call_nd(c, 0)) == 0) return ASN_OK;
+    gate_plan *p = asn_call_plan(c, fn, sizeof *p,
+                                 500 + 10 * (double)asn_nd_size(asn_call_nd(c, 0)));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    asnd_plan_head head = p->head;
+    *p = *plan;
+    p->head = head;
+    return ASN_OK;
+}
+
+/* MoeGatingTopKSoftmax(x, finished, k, yOut, expertIdxOut, rowIdxOut), V2(x, finished, k,
+ * renorm, outputSoftmaxResultFlag, yOut, expertIdxOut, softmaxResultOut). */
+asn_status asn_planner_moe_gate(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0), *done = asn_call_nd(c, 1);
+    int renorm = asn_call_param_named(c, "renorm"),
+        flag = asn_call_param_named(c, "outputSoftmaxResultFlag"),
+        all = asn_call_param_named(c, "softmaxResultOutOptional");
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_rank(c, 0, 2, 3));
+    ASN_TRY(check_best(c, asn_call_int(c, 2)));
+    if (done != NULL) {
+        ASN_TRY(asn_call_one_of(c, 1, ASN_BIT(ASN_BOOL)));
+        ASN_TRY(asn_call_same_shape(c, 1, x->ndim - 1, x->shape));
+    }
+    int64_t n = x->shape[x->ndim - 1];
+    gate_plan p = {.x = c->first[0], .bias = -1, .finished = c->first[1], .scores = -1};
+    p.y = asn_call_operand_named(c, "yOut");
+    p.expert = asn_call_operand_named(c, "expertIdxOut");
+    p.row = asn_call_operand_named(c, "rowIdxOut");
+    p.n = n;
+    p.k = asn_call_int(c, 2);
+    p.rows = n == 0 ? 0 : asn_nd_size(x) / n;
+    if (renorm >= 0) {
+        int64_t value = asn_call_int(c, renorm);
+        if (value != 0 && value != 1)
+            return asn_error_set(ASN_ERR_VALUE, "%s: renorm is %lld; it must be 0 or 1",
+                                 c->op->name, (long long)value);
+        p.renorm = value == 1;
+        if (!p.renorm && asn_call_int(c, flag) != 0) {
+            if (c->first[all] < 0)
+                return asn_error_set(ASN_ERR_NULL_POINTER,
+                                     "%s: softmaxResultOut is NULL, but "
+                                     "outputSoftmaxResultFlag asks for it",
+                                     c->op->name);
+            ASN_TRY(asn_call_floating(c, all));
+            ASN_TRY(asn_call_same_shape(c, all, x->ndim, x->shape));
+            p.scores = c->first[all];
+        }
+    }
+    return plan_of(c, &p, softmax_gate_body);
+}
+
+/* MoeGatingTopK(x, bias, k, kGroup, groupCount, groupSelectMode, renorm, normType,
+ * outFlag, routedScalingFactor, eps, yOut, expertIdxOut, outOut). */
+asn_status asn_planner_moe_group_gate(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
+    int64_t k = asn_call_int(c, 2), best = asn_call_int(c, 3),
+            groups = asn_call_int(c, 4);
+    int64_t mode = asn_call_int(c, 5), norm = asn_call_int(c, 7);
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_rank(c, 0, 2, 2));
+    ASN_TRY(check_best(c, k));
+    int64_t n = x->shape[1];
+    if (c->first[1] >= 0) {
+        ASN_TRY(asn_call_floating(c, 1));
+        ASN_TRY(asn_call_same_shape(c, 1, 1, &n));
+    }
+    if (groups < 1 || n % groups != 0 || best < 1 || best > groups ||
+        best * (n / groups) < k || (mode == 1 && groups > 1 && n / groups < 2))
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "%s: groupCount %lld, kGroup %lld, k %lld, %lld experts; groups must be of "
+            "one size (two at least for groupSelectMode 1), and the best have k experts",
+            c->op->name, (long long)groups, (long long)best, (long long)k, (long long)n);
+    if (mode < 0 || mode > 1 || norm < 0 || norm > 1 || asn_call_int(c, 6) != 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: groupSelectMode is %lld, normType %lld, renorm %lld; "
+                             "the first two must be 0 or 1, renorm 0",
+                             c->op->name, (long long)mode, (long long)norm,
+                             (long long)asn_call_int(c, 6));
+    gate_plan p = {.x = c->first[0], .bias = c->first[1], .finished = -1, .row = -1};
+    p.scores = -1;
+    if (asn_call_int(c, 8) != 0) {
+        if (c->first[13] < 0)
+            return asn_error_set(ASN_ERR_NULL_POINTER,
+                                 "%s: outOut is NULL, but outFlag asks for it",
+                                 c->op->name);
+        ASN_TRY(asn_norm_check(c, 13, 2, x->shape));
+        p.scores = c->first[13];
+    }
+    p.y = c->first[11];
+    p.expert = c->first[12];
+    p.sigmoid = norm == 1;
+    p.two = mode == 1;
+    p.rows = x->shape[0];
+    p.n = n;
+    p.k = k;
+    p.groups = groups;
+    p.best_groups = best;
+    p.scale = asn_call_double(c, 9);
+    p.eps = asn_call_double(c, 10);
+    return plan_of(c, &p, group_gate_body);
+}
