@@ -354,7 +354,8 @@ ASN_PLANNER(moe_tokens);
 ASN_PLANNER(moe_rerouting);
 ASN_PLANNER(moe_finalize);
 
-/* moe/permute.c, routing_map.c: arg 1 of moe_unpermute is the gradient of a permutation */
+/* moe/permute.c, routing_map.c: arg 1 of moe_unpermute is the gradient of a permutation
+ */
 ASN_PLANNER(moe_permute);
 ASN_PLANNER(moe_unpermute);
 ASN_PLANNER(moe_unpermute_grad);

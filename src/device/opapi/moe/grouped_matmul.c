@@ -4,8 +4,8 @@
  *     GroupedMatmul      y_i = x_i @ weight_i + bias_i; groupType -1: x, weight and y are
  *         lists of each group's; 0: groups are rows of x, which may be one tensor, as may
  *         be y; weight is a list or (groups, k, n); 2: groups are columns of x and rows
- * of weight, one tensor each, y (groups, m, n) GroupedMatmulAdd   y_i += x_i @ weight_i
- * of groupType 2
+ * of weight, one tensor each, y (groups, m, n)
+ *     GroupedMatmulAdd   y_i += x_i @ weight_i of groupType 2
  *
  * groupList has the ends of the groups, or (groupListType 1) their sizes. Rows of y
  * behind the last group are 0. A product is the device's gemm, with the bias as what it
