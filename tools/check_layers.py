@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "python": {"base", "array", "ops", "runtime", "graph", "random", "numpy"},
     "device/cpu": {"base", "ops"},
     "device/acl": {"base"},
+    "device/hccl": {"base", "device/acl"},
     "device/opbase": {"base", "device/acl", "device/cpu"},
     "device/opapi": {"base", "ops", "random", "device/acl", "device/opbase", "device/cpu"},
 }
@@ -66,7 +67,7 @@ INSIDE["graph"] = {
 }
 # What everybody in a layer asks, whoever answers: whether a capture is open, which then records or refuses.
 ASKED_BY_ALL = {"graph/capture/capture.h"}
-INTERFACE = ("acl/", "aclnn/", "aclnnop/", "asnumpy/")
+INTERFACE = ("acl/", "aclnn/", "aclnnop/", "hccl/", "asnumpy/")
 # These know no aclTensor: of the interface they see only the plain structs of the fused operator.
 PLAIN = {"aclnn/aclnnx.h"}
 SEE_PLAIN = ("device/cpu", "ops")
