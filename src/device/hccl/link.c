@@ -161,7 +161,9 @@ static const void *ring_peek(hccl_link *l, size_t size, size_t *there) {
     ring *r = &l->memory->rings[!l->side];
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
     uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
-    *there = smaller(smaller(size, (size_t)(head - tail)), RING - (size_t)(tail % RING));
+    size_t has =
+        tail < head ? (size_t)(head - tail) : 0; /* the tail may round up first */
+    *there = smaller(smaller(size, has), RING - (size_t)(tail % RING));
     return r->data + tail % RING;
 }
 
