@@ -14,21 +14,30 @@
 /* SHORT: bytes that a rank sends in all, up to which one exchange takes less time. */
 enum { SHORT = 32 << 10, BROADCAST_WHOLE = 64 << 10 };
 
-typedef struct {
+struct hccl_plan {
     hccl_comm *comm;
-    const hccl_call *call;
+    hccl_kind kind;
+    size_t unit; /* of the call */
     hccl_reduction r;
     bool wide;      /* the sum stays in float32 */
     uint32_t steps; /* so many in comm->steps */
     void *acc;      /* of the reduction in the list: */
     void *out;
     size_t size;
-} plan;
+};
 
-static plan plan_of(hccl_comm *comm, const hccl_call *call, bool reduces) {
-    plan p = {comm, call, {0}, false, 0, NULL, NULL, 0};
-    if (reduces) p.r = hccl_reduction_of(call->dtype, call->op);
-    p.wide = p.r.store != NULL && comm->size > 2;
+typedef hccl_plan plan;
+
+size_t hccl_plan_size(void) {
+    return sizeof(plan);
+}
+
+/* Kept with the communicator, so that the list can be resumed. */
+static plan *plan_of(hccl_comm *comm, const hccl_call *call, bool reduces) {
+    plan *p = comm->plan;
+    *p = (plan){comm, call->kind, call->unit, {0}, false, 0, NULL, NULL, 0};
+    if (reduces) p->r = hccl_reduction_of(call->dtype, call->op);
+    p->wide = p->r.store != NULL && comm->size > 2;
     return p;
 }
 
@@ -75,8 +84,7 @@ static void reduce_to(plan *p, const void *own, void *out, size_t size) {
 
 /* Runs the list and empties it. */
 static HcclResult go(plan *p) {
-    HCCL_TRY(
-        hccl_run_steps(p->comm, p->call->kind, &p->r, p->wide, p->comm->steps, p->steps));
+    HCCL_TRY(hccl_run_steps(p->comm, p->kind, &p->r, p->wide, p->comm->steps, p->steps));
     if (p->size > 0 && p->wide) {
         p->r.narrow(p->out, p->acc, p->size / p->r.size);
     } else if (p->acc != p->out) {
@@ -98,19 +106,19 @@ static void copy(void *to, const void *from, size_t size) {
 
 /* ---- all-reduce */
 
-static HcclResult all_reduce_short(plan *p, size_t size) {
+static HcclResult all_reduce_short(plan *p, const hccl_call *call, size_t size) {
     hccl_comm *c = p->comm;
     char *own = (char *)c->scratch + HCCL_PIECE; /* is sent while `to` changes */
-    memcpy(own, p->call->from, size);
+    memcpy(own, call->from, size);
     for (uint32_t k = 0; k < c->size; k++)
         if (k != c->rank) send_to(p, k, own, size);
-    reduce_to(p, own, p->call->to, size);
+    reduce_to(p, own, call->to, size);
     return go(p);
 }
 
 /* Bytes of rank k's piece, in a block of `size` bytes: equal ones of whole elements. */
 static size_t piece(const plan *p, size_t size, uint32_t k, size_t *at) {
-    size_t ranks = p->comm->size, unit = p->call->unit, count = size / unit;
+    size_t ranks = p->comm->size, unit = p->unit, count = size / unit;
     size_t each = (count + ranks - 1) / ranks;
     size_t begin = smaller(k * each, count), end = smaller(begin + each, count);
     *at = begin * unit;
@@ -141,21 +149,21 @@ static void scatter_and_reduce(plan *p, const char *from, char *to, size_t size)
 }
 
 static HcclResult all_reduce(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, true);
+    plan *p = plan_of(c, call, true);
     size_t total = call->count * call->unit, block = (size_t)c->size * HCCL_PIECE;
     if (c->size == 1) {
         copy(call->to, call->from, total);
         return HCCL_SUCCESS;
     }
-    if (total * (c->size - 1) <= SHORT) return all_reduce_short(&p, total);
+    if (total * (c->size - 1) <= SHORT) return all_reduce_short(p, call, total);
     const char *from = call->from;
     char *to = call->to;
     size_t before = 0;
     for (size_t at = 0; at < total || before > 0;) {
         size_t size = smaller(total - at, block);
-        if (before > 0) hand_out(&p, to + at - before, before);
-        if (size > 0) scatter_and_reduce(&p, from + at, to + at, size);
-        HCCL_TRY(go(&p));
+        if (before > 0) hand_out(p, to + at - before, before);
+        if (size > 0) scatter_and_reduce(p, from + at, to + at, size);
+        HCCL_TRY(go(p));
         at += size;
         before = size;
     }
@@ -167,7 +175,7 @@ static HcclResult all_reduce(hccl_comm *c, const hccl_call *call) {
 /* Rank k's part of the operand begins at send_at[k] and has send_counts[k] elements;
  * without them, count elements one after the other. */
 static HcclResult reduce_scatter(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, true);
+    plan *p = plan_of(c, call, true);
     size_t unit = call->unit, own = 0, own_at = 0, longest = 0;
     for (uint32_t k = 0; k < c->size; k++) {
         size_t n = (call->send_counts ? call->send_counts[k] : call->count) * unit;
@@ -184,29 +192,29 @@ static HcclResult reduce_scatter(hccl_comm *c, const hccl_call *call) {
             size_t n = (call->send_counts ? call->send_counts[k] : call->count) * unit;
             size_t begin = (call->send_at ? call->send_at[k] : k * call->count) * unit;
             if (k != c->rank && at < n)
-                send_to(&p, k, from + begin + at, smaller(n - at, HCCL_PIECE));
+                send_to(p, k, from + begin + at, smaller(n - at, HCCL_PIECE));
         }
         if (at < own)
-            reduce_to(&p, from + own_at + at, (char *)call->to + at,
+            reduce_to(p, from + own_at + at, (char *)call->to + at,
                       smaller(own - at, HCCL_PIECE));
-        HCCL_TRY(go(&p));
+        HCCL_TRY(go(p));
     }
     return HCCL_SUCCESS;
 }
 
 static HcclResult reduce(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, true);
+    plan *p = plan_of(c, call, true);
     size_t total = call->count * call->unit;
     const char *from = call->from;
     if (c->size == 1) copy(call->to, from, total);
     for (size_t at = 0; at < total && c->size > 1; at += HCCL_PIECE) {
         size_t size = smaller(total - at, HCCL_PIECE);
         if (c->rank == call->peer) {
-            reduce_to(&p, from + at, (char *)call->to + at, size);
+            reduce_to(p, from + at, (char *)call->to + at, size);
         } else {
-            send_to(&p, call->peer, from + at, size);
+            send_to(p, call->peer, from + at, size);
         }
-        HCCL_TRY(go(&p));
+        HCCL_TRY(go(p));
     }
     return HCCL_SUCCESS;
 }
@@ -214,7 +222,7 @@ static HcclResult reduce(hccl_comm *c, const hccl_call *call) {
 /* ---- moving data */
 
 static HcclResult all_gather(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, false);
+    plan *p = plan_of(c, call, false);
     size_t unit = call->unit;
     char *to = call->to;
     for (uint32_t i = 0; i < c->size; i++) {
@@ -224,58 +232,57 @@ static HcclResult all_gather(hccl_comm *c, const hccl_call *call) {
         if (k == c->rank) {
             copy(to + at, call->from, n);
         } else {
-            send_to(&p, k, call->from, call->count * unit);
-            receive_from(&p, k, to + at, n);
+            send_to(p, k, call->from, call->count * unit);
+            receive_from(p, k, to + at, n);
         }
     }
-    return go(&p);
+    return go(p);
 }
 
 /* A long one: the root deals out pieces, which all ranks then hand out. */
 static HcclResult broadcast(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, false);
+    plan *p = plan_of(c, call, false);
     size_t total = call->count * call->unit, at;
     char *data = call->to;
     bool root = c->rank == call->peer;
     if (total <= BROADCAST_WHOLE || c->size < 3) {
         for (uint32_t k = 0; k < c->size && root; k++)
-            if (k != c->rank) send_to(&p, k, data, total);
-        if (!root) receive_from(&p, call->peer, data, total);
-        return go(&p);
+            if (k != c->rank) send_to(p, k, data, total);
+        if (!root) receive_from(p, call->peer, data, total);
+        return go(p);
     }
     for (uint32_t k = 0; k < c->size; k++) {
-        size_t n = piece(&p, total, k, &at);
-        if (root && k != c->rank) send_to(&p, k, data + at, n);
-        if (!root && k == c->rank) receive_from(&p, call->peer, data + at, n);
+        size_t n = piece(p, total, k, &at);
+        if (root && k != c->rank) send_to(p, k, data + at, n);
+        if (!root && k == c->rank) receive_from(p, call->peer, data + at, n);
     }
-    HCCL_TRY(go(&p));
+    HCCL_TRY(go(p));
     for (uint32_t k = 0; k < c->size; k++) {
         if (k == c->rank) continue;
-        size_t own_at, own = piece(&p, total, c->rank, &own_at);
-        size_t theirs = piece(&p, total, k, &at);
-        if (k != call->peer) send_to(&p, k, data + own_at, own);
-        if (!root) receive_from(&p, k, data + at, theirs);
+        size_t own_at, own = piece(p, total, c->rank, &own_at);
+        size_t theirs = piece(p, total, k, &at);
+        if (k != call->peer) send_to(p, k, data + own_at, own);
+        if (!root) receive_from(p, k, data + at, theirs);
     }
-    return go(&p);
+    return go(p);
 }
 
 static HcclResult scatter(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, false);
+    plan *p = plan_of(c, call, false);
     size_t size = call->count * call->unit;
     const char *from = call->from;
     if (c->rank != call->peer) {
-        receive_from(&p, call->peer, call->to, size);
-        return go(&p);
+        receive_from(p, call->peer, call->to, size);
+        return go(p);
     }
-    for (uint32_t k = 0; k < c->size; k++)
-        if (k != c->rank) send_to(&p, k, from + k * size, size);
-    HCCL_TRY(go(&p));
     copy(call->to, from + c->rank * size, size);
-    return HCCL_SUCCESS;
+    for (uint32_t k = 0; k < c->size; k++)
+        if (k != c->rank) send_to(p, k, from + k * size, size);
+    return go(p);
 }
 
 static HcclResult all_to_all(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, false);
+    plan *p = plan_of(c, call, false);
     const char *from = call->from;
     char *to = call->to;
     for (uint32_t i = 0; i < c->size; i++) {
@@ -287,25 +294,36 @@ static HcclResult all_to_all(hccl_comm *c, const hccl_call *call) {
         if (i == 0) {
             copy(in, out, smaller(sent, got));
         } else {
-            send_to(&p, k, out, sent);
-            receive_from(&p, j, in, got);
+            send_to(p, k, out, sent);
+            receive_from(p, j, in, got);
         }
     }
-    return go(&p);
+    return go(p);
 }
 
 /* Empty messages: each rank tells every other one that it is here. */
 static HcclResult barrier(hccl_comm *c, const hccl_call *call) {
-    plan p = plan_of(c, call, false);
+    plan *p = plan_of(c, call, false);
     for (uint32_t k = 0; k < c->size; k++) {
         if (k == c->rank) continue;
-        (void)add(&p, HCCL_STEP_SEND, k, 0);
-        (void)add(&p, HCCL_STEP_RECV, k, 0);
+        (void)add(p, HCCL_STEP_SEND, k, 0);
+        (void)add(p, HCCL_STEP_RECV, k, 0);
     }
-    return go(&p);
+    return go(p);
 }
 
-HcclResult hccl_do_collective(hccl_comm *comm, const hccl_call *call) {
+static HcclResult message(hccl_comm *c, const hccl_call *call) {
+    if (call->peer == c->rank) return hccl_do_messages(c, call, 1);
+    plan *p = plan_of(c, call, false);
+    size_t size = call->count * call->unit;
+    hccl_step *s =
+        add(p, call->sends ? HCCL_STEP_SEND : HCCL_STEP_RECV, call->peer, size);
+    s->from = call->from;
+    s->to = call->to;
+    return go(p);
+}
+
+HcclResult hccl_do_call(hccl_comm *comm, const hccl_call *call) {
     switch (call->kind) {
     case HCCL_KIND_ALL_REDUCE: return all_reduce(comm, call);
     case HCCL_KIND_BROADCAST: return broadcast(comm, call);
@@ -315,8 +333,21 @@ HcclResult hccl_do_collective(hccl_comm *comm, const hccl_call *call) {
     case HCCL_KIND_SCATTER: return scatter(comm, call);
     case HCCL_KIND_ALL_TO_ALL: return all_to_all(comm, call);
     case HCCL_KIND_BARRIER: return barrier(comm, call);
-    default: return hccl_do_messages(comm, call, 1);
+    default: return message(comm, call);
     }
+}
+
+/* What may be longer on one rank than on another, as a gathering of uneven parts, is left
+ * out: it does not matter here what the other ranks decide. */
+bool hccl_call_is_short(const hccl_comm *c, const hccl_call *call) {
+    if (call->kind == HCCL_KIND_BARRIER) return true;
+    if (call->kind == HCCL_KIND_P2P && call->peer == c->rank) return false;
+    if (call->send_counts != NULL || call->recv_counts != NULL) return false;
+    return call->count <= SHORT && call->count * call->unit * c->size <= SHORT;
+}
+
+HcclResult hccl_resume_call(hccl_comm *c) {
+    return go(c->plan);
 }
 
 /* ---- messages */

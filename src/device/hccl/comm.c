@@ -72,6 +72,7 @@ void hccl_comm_release(hccl_comm *c) {
     asn_free(c->addresses);
     asn_free(c->steps);
     asn_free(c->scratch);
+    asn_free(c->plan);
     pthread_cond_destroy(&c->turned);
     pthread_mutex_destroy(&c->lock);
     asn_free(c);
@@ -108,7 +109,9 @@ static hccl_comm *comm_new(uint64_t key, uint32_t size, uint32_t rank,
     c->links = asn_calloc(size, sizeof *c->links);
     c->steps = asn_calloc((size_t)size * 4 + 4, sizeof *c->steps);
     c->scratch = asn_malloc(2 * HCCL_PIECE);
-    if (c->links != NULL && c->steps != NULL && c->scratch != NULL) return c;
+    c->plan = asn_calloc(1, hccl_plan_size());
+    if (c->links != NULL && c->steps != NULL && c->scratch != NULL && c->plan != NULL)
+        return c;
     hccl_comm_release(c);
     (void)hccl_fail(HCCL_E_MEMORY, "no memory for a communicator of %u ranks", size);
     return NULL;

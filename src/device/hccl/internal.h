@@ -166,14 +166,16 @@ typedef struct hccl_step {
 
 typedef struct hccl_comm hccl_comm;
 /* Does all of them, as far as each can go at any time. The order of the steps with one
- * peer is the order of their messages. */
+ * peer is the order of their messages. HCCL_E_AGAIN: patience is at an end; called again,
+ * it goes on. */
 HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction *r,
                           bool wide, hccl_step *steps, uint32_t count);
 
 /* ---- communicators (comm.c) */
 
 typedef struct hccl_turn hccl_turn;
-enum { HCCL_PIECE = 256 << 10 }; /* bytes that a rank reduces at once */
+typedef struct hccl_plan hccl_plan; /* collect.c */
+enum { HCCL_PIECE = 256 << 10 };    /* bytes that a rank reduces at once */
 
 struct hccl_comm {
     _Atomic int32_t references;
@@ -186,6 +188,8 @@ struct hccl_comm {
     hccl_link **links;       /* one per rank, NULL for the own; owned */
     hccl_step *steps;        /* room for 4 * size + 4; of the task that runs */
     void *scratch;           /* 2 * HCCL_PIECE bytes; of the task that runs */
+    hccl_plan *plan;         /* of the task that runs; owned */
+    int64_t patience;        /* until when it may spin; 0: it may sleep */
     _Atomic int32_t error;   /* HcclResult of the first task that failed */
     _Atomic bool ending;     /* HcclCommDestroy waits */
     pthread_mutex_t lock;    /* turns */
@@ -260,8 +264,13 @@ typedef struct {
 } hccl_call;
 
 /* Does a call of one of the collectives, or calls of P2P together. */
-HcclResult hccl_do_collective(hccl_comm *comm, const hccl_call *call);
+HcclResult hccl_do_call(hccl_comm *comm, const hccl_call *call);
 HcclResult hccl_do_messages(hccl_comm *comm, const hccl_call *calls, uint32_t count);
+/* One list of short messages, which may end with HCCL_E_AGAIN where the communicator has
+ * no patience to wait, and then be resumed. */
+bool hccl_call_is_short(const hccl_comm *comm, const hccl_call *call);
+HcclResult hccl_resume_call(hccl_comm *comm);
+size_t hccl_plan_size(void);
 void hccl_call_fini(hccl_call *call);
 /* Queues the calls as one task; takes a reference of `comm` and the calls' arrays, also
  * when it fails. */

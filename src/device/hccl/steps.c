@@ -197,7 +197,9 @@ static HcclResult doze(run *w, bool *moved) {
 
 HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction *r,
                           bool wide, hccl_step *steps, uint32_t count) {
-    run w = {comm, kind, r, wide, steps, count, count};
+    run w = {comm, kind, r, wide, steps, count, 0};
+    for (uint32_t i = 0; i < count; i++)
+        w.left += !steps[i].ended;
     int64_t since = 0; /* without progress */
     while (w.left > 0) {
         bool moved = false;
@@ -208,6 +210,7 @@ HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction 
         }
         int64_t now = hccl_now();
         if (since == 0) since = now;
+        if (comm->patience != 0 && now > comm->patience) return HCCL_E_AGAIN;
         if (now - since < AWAKE_NS) {
             if (now - since < BUSY_NS) {
                 cpu_relax();
