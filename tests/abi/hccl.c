@@ -660,6 +660,7 @@ int main(int argc, char **argv) {
     run(argv[0], 2, "all", NULL, NULL);
     run(argv[0], 4, "all", NULL, NULL);
     run(argv[0], 3, "all", "ASNUMPY_HCCL_TRANSPORT", "tcp");
+    run(argv[0], 2, "all", "ASNUMPY_HCCL_TRANSPORT", "ring");
     run(argv[0], 2, "table", NULL, NULL);
     run(argv[0], 2, "end", NULL, NULL);
     run(argv[0], 4, "end", "ASNUMPY_HCCL_TRANSPORT", "tcp");

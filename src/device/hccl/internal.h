@@ -79,14 +79,30 @@ int hccl_endpoint_accept(hccl_endpoint *endpoint, uint64_t key, uint32_t rank,
 int hccl_endpoint_connect(const hccl_address *to, bool local, uint64_t key, uint32_t rank,
                           int64_t deadline);
 
+/* ---- reading another rank's memory (direct.c) */
+
+/* Of one side of a link, in the memory that both share. */
+typedef struct {
+    _Atomic int32_t pid;    /* 0: nothing is offered yet */
+    _Atomic uint32_t reads; /* whether this side can read the other one's memory */
+    uint64_t address, word; /* what the other side reads to find out */
+    _Atomic uint64_t got;   /* messages that this side has read */
+} hccl_direct;
+void hccl_direct_offer(hccl_direct *mine, const uint64_t *word); /* which stays */
+void hccl_direct_try(hccl_direct *mine, const hccl_direct *other);
+bool hccl_direct_reads(const hccl_direct *side);
+size_t hccl_direct_read(int32_t pid, uint64_t from, void *to, size_t size);
+
 /* ---- links (link.c) */
 
 /* What goes ahead of a message, so that two ranks whose calls do not fit together are
  * told instead of exchanging nonsense. */
 typedef struct {
     uint32_t kind; /* an hccl_kind */
-    uint32_t pad;
-    uint64_t size; /* of the message, in bytes */
+    uint32_t direct;
+    uint64_t size;    /* of the message, in bytes */
+    uint64_t address; /* direct: where the sender has it */
+    uint64_t pad;     /* to a multiple of the largest element */
 } hccl_header;
 
 typedef struct hccl_link hccl_link;
@@ -103,6 +119,12 @@ size_t hccl_link_pull(hccl_link *link, void *data, size_t size);
 /* Bytes that have arrived, as they lie: a multiple of `unit`, at most `size`. */
 const void *hccl_link_peek(hccl_link *link, size_t unit, size_t size, size_t *there);
 void hccl_link_take(hccl_link *link, size_t size);
+/* Whether a message of this size is read by the receiver from the sender's memory. */
+bool hccl_link_is_direct(hccl_link *link, size_t size);
+/* A header was sent, or has arrived; has the receiver of the last one read it? */
+void hccl_link_offered(hccl_link *link);
+void hccl_link_begins(hccl_link *link, const hccl_header *header);
+bool hccl_link_was_read(hccl_link *link);
 void hccl_link_sent(hccl_link *link); /* at the end of a message */
 void hccl_link_received(hccl_link *link);
 /* Before the caller sleeps on the socket, and after. */

@@ -22,6 +22,9 @@
 /* RING: two of them and what they are copied from stay in a level-2 cache of 2 MB. CHUNK:
  * what the receiver may begin with while the rest is written. */
 enum { RING = 512 << 10, CHUNK = 64 << 10, ALIGNED = 64, BUFFER = 256 << 10 };
+/* From so many bytes on a message is read by the receiver (direct.c). READ: how much at
+ * once, where it is an operand. */
+enum { DIRECT = 64 << 10, READ = 64 << 10 };
 
 typedef struct {
     _Alignas(64) _Atomic uint64_t head;
@@ -33,6 +36,7 @@ typedef struct {
     ring rings[2];
     struct {
         _Alignas(64) _Atomic uint32_t sleeps;
+        _Alignas(64) hccl_direct direct;
     } sides[2];
 } shared;
 
@@ -41,8 +45,11 @@ struct hccl_link {
     bool dead, full; /* the other end is gone; TCP took less than it was given */
     unsigned side;   /* 0 or 1: rings[side] is the one this side writes */
     shared *memory;  /* NULL: TCP */
-    char *buffer;    /* of TCP: bytes begin..end have arrived */
+    char *buffer;    /* of TCP: bytes begin..end have arrived; else READ bytes */
     size_t begin, end;
+    uint64_t word;    /* which the other side reads to find out whether it can */
+    uint64_t offered; /* messages for the other side to read */
+    uint64_t remote;  /* where the message that arrives lies; 0: in the stream */
     struct hccl_step *sends, *receives;
 };
 
@@ -70,6 +77,8 @@ static HcclResult memory_share(hccl_link *l, bool first, int64_t deadline) {
         return hccl_fail(HCCL_E_MEMORY, "two ranks' memory cannot be mapped: %s",
                          strerror(errno));
     l->memory = p;
+    l->word = hccl_random();
+    hccl_direct_offer(&l->memory->sides[l->side].direct, &l->word);
     return HCCL_SUCCESS;
 }
 
@@ -83,11 +92,10 @@ hccl_link *hccl_link_new(int socket, bool local, bool first, int64_t deadline) {
     l->fd = socket;
     l->side = !first;
     HcclResult code = HCCL_SUCCESS;
-    if (local) {
-        code = memory_share(l, first, deadline);
-    } else if ((l->buffer = asn_malloc(BUFFER)) == NULL) {
+    if ((l->buffer = asn_malloc(local ? READ : BUFFER)) == NULL)
         code = hccl_fail(HCCL_E_MEMORY, "no memory for a link between two ranks");
-    }
+    else if (local)
+        code = memory_share(l, first, deadline);
     if (code == HCCL_SUCCESS) return l;
     hccl_link_free(l);
     return NULL;
@@ -174,6 +182,58 @@ static void ring_take(hccl_link *l, size_t size) {
     tell(l);
 }
 
+/* ---- memory of the other rank */
+
+bool hccl_link_is_direct(hccl_link *l, size_t size) {
+    return l->memory != NULL && size >= DIRECT &&
+           hccl_direct_reads(&l->memory->sides[!l->side].direct);
+}
+
+void hccl_link_offered(hccl_link *l) {
+    l->offered++;
+}
+
+bool hccl_link_was_read(hccl_link *l) {
+    return atomic_load_explicit(&l->memory->sides[!l->side].direct.got,
+                                memory_order_acquire) == l->offered;
+}
+
+/* Also looks, at the first long messages, whether such could be read. */
+void hccl_link_begins(hccl_link *l, const hccl_header *header) {
+    l->remote = header->direct ? header->address : 0;
+    if (l->memory != NULL && header->size >= DIRECT && !header->direct)
+        hccl_direct_try(&l->memory->sides[l->side].direct,
+                        &l->memory->sides[!l->side].direct);
+}
+
+static size_t remote_pull(hccl_link *l, void *data, size_t size) {
+    int32_t pid = l->memory->sides[!l->side].direct.pid;
+    size_t n = hccl_direct_read(pid, l->remote, data, size);
+    if (n == 0) l->dead = true;
+    l->remote += n;
+    return n;
+}
+
+/* What was read into the buffer is taken at once; in one process nothing is read. */
+static const void *remote_peek(hccl_link *l, size_t size, size_t *there) {
+    int32_t pid = l->memory->sides[!l->side].direct.pid;
+    if (pid == l->memory->sides[l->side].direct.pid) {
+        *there = smaller(size, READ);
+        return (const void *)(uintptr_t)l->remote;
+    }
+    *there = hccl_direct_read(pid, l->remote, l->buffer, smaller(size, READ));
+    if (*there == 0) l->dead = true;
+    return l->buffer;
+}
+
+static void remote_received(hccl_link *l) {
+    _Atomic uint64_t *got = &l->memory->sides[l->side].direct.got;
+    atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + 1,
+                          memory_order_release);
+    l->remote = 0;
+    tell(l);
+}
+
 /* The next message begins at a multiple of ALIGNED: both sides leave out the same. In a
  * full ring the head runs ahead by what is left out, which nobody writes. */
 void hccl_link_sent(hccl_link *l) {
@@ -186,6 +246,7 @@ void hccl_link_sent(hccl_link *l) {
 
 void hccl_link_received(hccl_link *l) {
     if (l->memory == NULL) return;
+    if (l->remote != 0) remote_received(l);
     uint64_t tail =
         atomic_load_explicit(&l->memory->rings[!l->side].tail, memory_order_relaxed);
     size_t skipped = (size_t)((tail + ALIGNED - 1) / ALIGNED * ALIGNED - tail);
@@ -238,22 +299,26 @@ size_t hccl_link_push(hccl_link *l, const void *data, size_t size) {
 
 const void *hccl_link_peek(hccl_link *l, size_t unit, size_t size, size_t *there) {
     if (l->memory == NULL) return tcp_peek(l, unit, size, there);
-    const void *at = ring_peek(l, size, there);
+    const void *at =
+        l->remote != 0 ? remote_peek(l, size, there) : ring_peek(l, size, there);
     *there = *there / unit * unit;
     return at;
 }
 
 void hccl_link_take(hccl_link *l, size_t size) {
-    if (l->memory != NULL) {
-        ring_take(l, size);
-    } else {
+    if (l->memory == NULL) {
         l->begin += size;
+    } else if (l->remote != 0) {
+        l->remote += size;
+    } else {
+        ring_take(l, size);
     }
 }
 
 size_t hccl_link_pull(hccl_link *l, void *data, size_t size) {
     size_t there;
     if (l->memory == NULL) return tcp_pull(l, data, size);
+    if (l->remote != 0) return remote_pull(l, data, smaller(size, 4 * READ));
     const void *at = ring_peek(l, smaller(size, CHUNK), &there);
     if (there == 0) return 0;
     memcpy(data, at, there);

@@ -51,7 +51,11 @@ static void fold(const run *w, hccl_step *s, const void *share, size_t size) {
 
 /* The header; true when it is through. */
 static bool send_header(const run *w, hccl_link *l, hccl_step *s, bool *moved) {
-    if (s->header_done == 0) s->header = (hccl_header){w->kind, 0, s->size};
+    if (s->header_done == 0) {
+        bool direct = hccl_link_is_direct(l, s->size);
+        s->header = (hccl_header){w->kind, direct, s->size, (uintptr_t)s->from, 0};
+        if (direct) hccl_link_offered(l);
+    }
     if (s->header_done < sizeof s->header) {
         size_t n = hccl_link_push(l, (char *)&s->header + s->header_done,
                                   sizeof s->header - s->header_done);
@@ -68,7 +72,10 @@ static HcclResult receive_header(const run *w, hccl_link *l, hccl_step *s, bool 
     s->header_done += n;
     *moved |= n != 0;
     if (s->header_done < sizeof s->header) return HCCL_SUCCESS;
-    if (s->header.kind == w->kind && s->header.size == s->size) return HCCL_SUCCESS;
+    if (s->header.kind == w->kind && s->header.size == s->size) {
+        hccl_link_begins(l, &s->header);
+        return HCCL_SUCCESS;
+    }
     if (s->header.kind != w->kind)
         return hccl_fail(HCCL_E_PARA,
                          "rank %u called another collective than rank %u (%x, %x)",
@@ -82,7 +89,9 @@ static HcclResult step_move(const run *w, hccl_link *l, hccl_step *s, bool *move
     size_t n = 0;
     if (s->what == HCCL_STEP_SEND) {
         if (!send_header(w, l, s, moved)) return HCCL_SUCCESS;
-        if (s->done < s->size)
+        if (s->header.direct)
+            n = s->done == 0 && hccl_link_was_read(l) ? s->size : 0;
+        else if (s->done < s->size)
             n = hccl_link_push(l, (const char *)s->from + s->done, s->size - s->done);
         s->done += n;
     } else {
