@@ -3,7 +3,8 @@
  *
  * The way up: errors and settings (error.c), addresses and sockets (net.c), the link
  * between two ranks over shared memory or TCP (link.c), the steps of which every
- * communication consists (steps.c), reductions (reduce.c), collectives (collect.c),
+ * communication consists (steps.c), reductions (reduce.c, folds.inc), collectives
+ * (collect.c),
  * rendezvous (rendezvous.c, rank_table.c), communicators (comm.c, sub_comm.c), tasks on
  * streams (task.c), HCCL's functions (calls.c, group.c, config.c, refused.c).
  */
@@ -197,7 +198,7 @@ HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction 
 
 typedef struct hccl_turn hccl_turn;
 typedef struct hccl_plan hccl_plan; /* collect.c */
-enum { HCCL_PIECE = 256 << 10 };    /* bytes that a rank reduces at once */
+enum { HCCL_PIECE = 512 << 10 };    /* bytes that a rank reduces at once */
 
 struct hccl_comm {
     _Atomic int32_t references;

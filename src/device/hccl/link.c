@@ -24,7 +24,7 @@
 enum { RING = 512 << 10, CHUNK = 64 << 10, ALIGNED = 64, BUFFER = 256 << 10 };
 /* From so many bytes on a message is read by the receiver (direct.c). READ: how much at
  * once, where it is an operand. */
-enum { DIRECT = 64 << 10, READ = 64 << 10 };
+enum { DIRECT = 64 << 10, READ = 32 << 10 };
 
 typedef struct {
     _Alignas(64) _Atomic uint64_t head;
