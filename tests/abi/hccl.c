@@ -7,6 +7,7 @@
  *     hccl rank FILE R N WHAT     is rank R of N: FILE hands over the root information
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -510,7 +511,7 @@ static int as_rank(char **argv) {
         (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]), NULL, NULL, NULL, NULL, NULL};
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
-    if (strcmp(what, "table") == 0) {
+    if (strncmp(what, "table", 5) == 0) {
         CHECK_OK(HcclCommInitClusterInfo(path, w.rank, &w.comm));
     } else if (strcmp(what, "missing") == 0) {
         HcclRootInfo info;
@@ -554,6 +555,29 @@ static int as_rank(char **argv) {
     return check_done();
 }
 
+/* All ranks on one server, or each on its own, all of which are this machine. */
+static void write_table(const char *path, uint32_t ranks, bool servers) {
+    FILE *file = fopen(path, "w");
+    if (file == NULL) return;
+    fprintf(file,
+            "{\"status\": \"completed\", \"version\": \"1.0\", \"job\": %d,\n"
+            "\"server_list\": [",
+            (int)getpid());
+    for (uint32_t r = 0; r < ranks; r++) {
+        if (r == 0 || servers)
+            fprintf(file,
+                    "%s{\"server_id\": \"node_%u\", \"host_ip\": \"127.0.0.1\", "
+                    "\"device\": [",
+                    r ? "]}, " : "", r);
+        fprintf(file,
+                "%s{\"device_id\": \"%u\", \"device_ip\": \"192.168.1.%u\", "
+                "\"rank_id\": \"%u\"}",
+                r && !servers ? ", " : "", r, r + 8, r);
+    }
+    fprintf(file, "]}], \"server_count\": \"%u\"}\n", servers ? ranks : 1);
+    fclose(file);
+}
+
 static void run(const char *program, uint32_t ranks, const char *what,
                 const char *variable, const char *setting) {
     static int number;
@@ -561,20 +585,7 @@ static void run(const char *program, uint32_t ranks, const char *what,
     pid_t pids[MOST_RANKS];
     double start = now();
     snprintf(path, sizeof path, "/tmp/asnumpy-hccl-%d-%d", (int)getpid(), number++);
-    if (strcmp(what, "table") == 0) {
-        FILE *file = fopen(path, "w");
-        fprintf(file,
-                "{\"status\": \"completed\", \"version\": \"1.0\", \"job\": %d,\n"
-                "\"server_list\": [{\"server_id\": \"node_0\", \"device\": [",
-                (int)getpid());
-        for (uint32_t r = 0; r < ranks; r++)
-            fprintf(file,
-                    "%s{\"device_id\": \"%u\", \"device_ip\": \"192.168.1.%u\", "
-                    "\"rank_id\": \"%u\"}",
-                    r ? ", " : "", r, r + 8, r);
-        fprintf(file, "]}], \"server_count\": \"1\"}\n");
-        fclose(file);
-    }
+    if (strncmp(what, "table", 5) == 0) write_table(path, ranks, what[5] != 0);
     snprintf(size, sizeof size, "%u", ranks);
     for (uint32_t r = 0; r < ranks; r++) {
         snprintf(rank, sizeof rank, "%u", r);
@@ -662,6 +673,9 @@ int main(int argc, char **argv) {
     run(argv[0], 3, "all", "ASNUMPY_HCCL_TRANSPORT", "tcp");
     run(argv[0], 2, "all", "ASNUMPY_HCCL_TRANSPORT", "ring");
     run(argv[0], 2, "table", NULL, NULL);
+    char port[8];
+    snprintf(port, sizeof port, "%d", 20000 + (int)(getpid() % 10000));
+    run(argv[0], 3, "table of servers", "HCCL_IF_BASE_PORT", port);
     run(argv[0], 2, "end", NULL, NULL);
     run(argv[0], 4, "end", "ASNUMPY_HCCL_TRANSPORT", "tcp");
     run(argv[0], 2, "timeout", "HCCL_EXEC_TIMEOUT", "1");
