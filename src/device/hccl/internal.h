@@ -1,12 +1,12 @@
 /* CPU device, collective communication: what its files share. Nothing here leaves
  * libhccl.
  *
- * The way up: errors and settings (error.c), addresses and sockets (net.c), the link
- * between two ranks over shared memory or TCP (link.c), the steps of which every
- * communication consists (steps.c), reductions (reduce.c, folds.inc), collectives
- * (collect.c),
- * rendezvous (rendezvous.c, rank_table.c), communicators (comm.c, sub_comm.c), tasks on
- * streams (task.c), HCCL's functions (calls.c, group.c, config.c, refused.c).
+ * The way up: errors and settings (error.c), addresses and sockets (net.c), where links
+ * come in (endpoint.c), another rank's memory (direct.c), the link between two ranks
+ * (link.c), the steps of which every communication consists (steps.c), reductions
+ * (reduce.c, folds.inc), collectives (collect.c), how ranks find each other (rendezvous.c,
+ * rank_table.c), communicators (comm.c, sub_comm.c), tasks on streams (task.c), HCCL's
+ * functions (init.c, calls.c, messages.c, config.c, refused.c).
  */
 #ifndef ASN_DEVICE_HCCL_INTERNAL_H
 #define ASN_DEVICE_HCCL_INTERNAL_H
@@ -268,7 +268,7 @@ typedef struct {
 HcclResult hccl_rank_table_read(const char *function, const char *path,
                                 hccl_rank_table *table);
 
-/* ---- tasks (collect.c, task.c, group.c) */
+/* ---- tasks (collect.c, task.c, messages.c) */
 
 typedef struct {
     const char *function;
