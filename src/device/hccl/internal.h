@@ -4,9 +4,9 @@
  * The way up: errors and settings (error.c), addresses and sockets (net.c), where links
  * come in (endpoint.c), another rank's memory (direct.c), the link between two ranks
  * (link.c), the steps of which every communication consists (steps.c), reductions
- * (reduce.c, folds.inc), collectives (collect.c), how ranks find each other (rendezvous.c,
- * rank_table.c), communicators (comm.c, sub_comm.c), tasks on streams (task.c), HCCL's
- * functions (init.c, calls.c, messages.c, config.c, refused.c).
+ * (reduce.c, folds.inc), collectives (collect.c), how ranks find each other
+ * (rendezvous.c, rank_table.c), communicators (comm.c, sub_comm.c), tasks on streams
+ * (task.c), HCCL's functions (init.c, calls.c, messages.c, config.c, refused.c).
  */
 #ifndef ASN_DEVICE_HCCL_INTERNAL_H
 #define ASN_DEVICE_HCCL_INTERNAL_H
