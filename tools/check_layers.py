@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "python": {"base", "array", "ops", "runtime", "graph", "random", "numpy"},
     "device/cpu": {"base", "ops"},
     "device/acl": {"base"},
+    "device/hccl": {"base", "device/acl"},
     "device/opbase": {"base", "device/acl", "device/cpu"},
     "device/opapi": {"base", "ops", "random", "device/acl", "device/opbase", "device/cpu"},
 }
@@ -70,13 +71,13 @@ INSIDE["graph"] = {
 }
 # What everybody in a layer asks, whoever answers: whether a capture is open, which then records or refuses.
 ASKED_BY_ALL = {"graph/capture/capture.h"}
-INTERFACE = ("acl/", "aclnn/", "aclnnop/", "asnumpy/")
+INTERFACE = ("acl/", "aclnn/", "aclnnop/", "hccl/", "asnumpy/")
 # These know no aclTensor: of the interface they see only the plain structs of the fused operator.
 PLAIN = {"aclnn/aclnnx.h"}
 SEE_PLAIN = ("device/cpu", "ops")
 MOST_FILES = 40  # of a folder
 # Who may ask: base, and the one file of each table that has a row per instruction set.
-ASKS_THE_PROCESSOR = {"base/cpu.h", "base/cpu.c", "device/cpu/context.c", "random/loops.c"}
+ASKS_THE_PROCESSOR = {"base/cpu.h", "base/cpu.c", "device/cpu/context.c", "device/hccl/reduce.c", "random/loops.c"}
 QUESTION = re.compile(r"\b(asn_cpu_isa|__builtin_cpu_supports|__builtin_cpu_is)\s*\(")
 GENERATED = {"asn_ops.h": "ops"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -1,4 +1,5 @@
-"""Writes the public headers of the runtime and the operator base from tools/cann/runtime.json.
+"""Writes the public headers of the runtime and the operator base from tools/cann/runtime.json, and those of collective
+communication from hccl.json.
 
 usage: gen_headers.py OUTPUT_DIR SOURCE.c...
 
@@ -16,6 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = json.loads((ROOT / "tools" / "cann" / "runtime.json").read_text())
+HCCL = json.loads((ROOT / "tools" / "cann" / "hccl.json").read_text())
 
 # Documented constants that runtime.json does not list.
 EXTRA_CONSTANTS = {
@@ -43,6 +45,8 @@ EXTRA_STRUCTS = {
 }
 EXTRA_TYPEDEFS = {"aclrtHostFunc": {"type": "void (*)(void* args)"}}
 
+FUNCTIONS = {**DATA["functions"], **EXTRA_FUNCTIONS, **HCCL["functions"]}
+
 META_TYPES = ("aclOpExecutor", "aclTensor", "aclScalar", "aclIntArray", "aclFloatArray",
               "aclBoolArray", "aclTensorList", "aclScalarList")  # fmt: skip
 INCLUDES = {
@@ -58,6 +62,8 @@ INCLUDES = {
     "acl/acl.h": ["acl_base.h", "acl_rt.h", "acl_rt_allocator.h", "acl_op.h"],
     "aclnn/aclnn_base.h": ["../acl/acl_base.h"],
     "aclnn/acl_meta.h": ["aclnn_base.h"],
+    "hccl/hccl_types.h": [],
+    "hccl/hccl.h": ["../acl/acl.h", "hccl_types.h"],
 }
 TITLES = {
     "acl/acl_base_rt.h": "AscendCL: types, constants and conversions of the runtime.",
@@ -72,7 +78,20 @@ TITLES = {
     "acl/acl.h": "AscendCL: the whole interface but profiling.",
     "aclnn/aclnn_base.h": "Two-phase operators: status codes, initialisation.",
     "aclnn/acl_meta.h": "Two-phase operators: tensors, scalars, lists, executors.",
+    "hccl/hccl_types.h": "Collective communication: types and constants.",
+    "hccl/hccl.h": "Collective communication between devices and processes.",
 }
+# What a program fills in before its own values: the information that says which fields its structure has.
+CONFIG_INIT = """/* Sets the defaults of a communicator's configuration, before a program sets its own. */
+static inline void HcclCommConfigInit(HcclCommConfig *config) {
+    size_t size = sizeof *config;
+    uint32_t info[2] = {HCCL_COMM_CONFIG_MAGIC_WORD, HCCL_COMM_CONFIG_VERSION};
+    memset(config, 0, sizeof *config);
+    memcpy(config->reserved, &size, sizeof size);
+    memcpy(config->reserved + sizeof size, info, sizeof info);
+    config->hcclBufferSize = 200;
+}
+"""
 
 
 def declarator(text):
@@ -154,7 +173,19 @@ def base_rt_types(docs):
     return lines
 
 
+def hccl_types():
+    lines = [f"#define {k} {v}" for k, v in HCCL["constants"].items()] + [""]
+    for name, values in HCCL["enums"].items():
+        lines += enum_lines(name, values)
+    lines += [type_lines(n, t["type"])[0] for n, t in HCCL["typedefs"].items()] + [""]
+    for name, struct in HCCL["structs"].items():
+        lines += struct_lines(name, struct)
+    return [*lines, CONFIG_INIT]
+
+
 def base_types(header, docs):
+    if header == "hccl/hccl_types.h":
+        return hccl_types()
     if header == "acl/acl_base_rt.h":
         return base_rt_types(docs)
     if header == "aclnn/aclnn_base.h":
@@ -166,12 +197,14 @@ def base_types(header, docs):
 
 def header_text(header, docs):
     guard = "ASN_" + re.sub(r"\W", "_", header).upper() + "_"
-    lines = [f"/* {TITLES[header]} Generated from tools/cann/runtime.json. */"]
+    source = "hccl.json" if header.startswith("hccl/") else "runtime.json"
+    lines = [f"/* {TITLES[header]} Generated from tools/cann/{source}. */"]
     lines += [f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>"]
-    lines += ["#include <stddef.h>", "#include <stdint.h>", ""]
+    lines += ["#include <stddef.h>", "#include <stdint.h>"]
+    lines += ["#include <string.h>"] * (header == "hccl/hccl_types.h") + [""]
     lines += [f'#include "{path}"' for path in INCLUDES[header]]
     lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", "", *base_types(header, docs)]
-    for name, facts in sorted({**DATA["functions"], **EXTRA_FUNCTIONS}.items()):
+    for name, facts in sorted(FUNCTIONS.items()):
         if facts["header"] == header and name in docs:
             lines += function_lines(name, facts, docs[name])
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]
@@ -187,10 +220,9 @@ def write(path, text):
 
 def main():
     out, docs = pathlib.Path(sys.argv[1]), definitions(sys.argv[2:])
-    known = DATA["functions"].keys() | EXTRA_FUNCTIONS.keys()
-    unknown = [n for n in docs if n not in known and not n.startswith(("asnrt", "asnop"))]
+    unknown = [n for n in docs if n not in FUNCTIONS and not n.startswith(("asnrt", "asnop"))]
     if unknown:
-        raise SystemExit(f"exported but not in runtime.json: {' '.join(unknown)}")
+        raise SystemExit(f"exported but not in runtime.json or hccl.json: {' '.join(unknown)}")
     for header in INCLUDES:
         write(out / header, header_text(header, docs))
 

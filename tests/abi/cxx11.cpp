@@ -8,6 +8,7 @@
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_cat.h"
 #include "aclnnop/aclnn_pow.h"
+#include "hccl/hccl.h"
 
 #define CHECK_RET(cond, return_expr)                                                     \
     do {                                                                                 \

@@ -104,6 +104,13 @@ def test_runtime_is_whole():
     assert set(RUNTIME) <= found, set(RUNTIME) - found
 
 
+def test_collectives_are_whole():
+    names = json.loads((ROOT / "tools" / "cann" / "hccl.json").read_text())["functions"]
+    header = (LIB.parent / "include" / "hccl" / "hccl.h").read_text()
+    assert {s for s in exported("libhccl.so") if not s.startswith(("asn", "_"))} == set(names)
+    assert set(re.findall(r"\b(Hccl\w+)\(", header)) >= set(names)
+
+
 def test_refusals():
     for reason, name in gen_refused.rows():
         facts = RUNTIME[name]
