@@ -77,7 +77,13 @@ PLAIN = {"aclnn/aclnnx.h"}
 SEE_PLAIN = ("device/cpu", "ops")
 MOST_FILES = 40  # of a folder
 # Who may ask: base, and the one file of each table that has a row per instruction set.
-ASKS_THE_PROCESSOR = {"base/cpu.h", "base/cpu.c", "device/cpu/context.c", "device/hccl/reduce.c", "random/loops.c"}
+ASKS_THE_PROCESSOR = {
+    "base/cpu.h",
+    "base/cpu.c",
+    "device/cpu/context.c",
+    "device/hccl/reduce.c",
+    "random/loops.c",
+}
 QUESTION = re.compile(r"\b(asn_cpu_isa|__builtin_cpu_supports|__builtin_cpu_is)\s*\(")
 GENERATED = {"asn_ops.h": "ops"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -13,6 +13,8 @@ typedef struct {
     hccl_call call;
 } checked;
 
+/* The end of a call that is refused: its references go back, and an open group
+ * learns of it. */
 static HcclResult wrong(checked *k, HcclResult code) {
     hccl_comm_release(k->comm);
     hccl_call_fini(&k->call);
@@ -39,12 +41,15 @@ static bool begin(checked *k, const char *function, hccl_kind kind, HcclComm com
     return k->code == HCCL_SUCCESS;
 }
 
+/* A buffer that is needed and NULL is refused; one of no elements may be NULL. */
 static bool buffer(checked *k, const char *name, const void *p, bool needed) {
     if (p == NULL && needed)
         k->code = hccl_fail(HCCL_E_PTR, "%s: %s is NULL", k->call.function, name);
     return k->code == HCCL_SUCCESS;
 }
 
+/* Whether the call's dtype can be reduced by this operation (float8 and the like
+ * cannot). */
 static bool reduces(checked *k, HcclReduceOp op) {
     k->call.op = op;
     if ((unsigned)op >= HCCL_REDUCE_RESERVED)
@@ -58,6 +63,7 @@ static bool reduces(checked *k, HcclReduceOp op) {
     return k->code == HCCL_SUCCESS;
 }
 
+/* Whether the communicator has this rank, called `name` by the caller. */
 static bool peer(checked *k, const char *name, uint32_t rank) {
     k->call.peer = rank;
     if (rank >= k->comm->size)
@@ -86,6 +92,8 @@ static bool numbers(checked *k, const char *name, const void *from, uint64_t fir
     return k->code == HCCL_SUCCESS;
 }
 
+/* Hands the checked call on. With nothing to do the other ranks do not wait for it
+ * either, since counts are equal everywhere, so none is made. */
 static HcclResult launch(checked *k, aclrtStream stream, bool nothing) {
     if (nothing) {
         hccl_comm_release(k->comm);
@@ -237,6 +245,7 @@ ASN_API HcclResult HcclScatter(void *sendBuf, void *recvBuf, uint64_t recvCount,
 
 /* ---- all to all */
 
+/* Whether any rank sends or gets something. */
 static bool has_any(const uint64_t *counts, uint32_t size) {
     for (uint32_t i = 0; i < size; i++)
         if (counts[i] != 0) return true;

@@ -41,6 +41,7 @@ static plan *plan_of(hccl_comm *comm, const hccl_call *call, bool reduces) {
     return p;
 }
 
+/* A step at the end of the list; comm->steps has room for all collectives' lists. */
 static hccl_step *add(plan *p, hccl_step_what what, uint32_t peer, size_t size) {
     hccl_step *s = &p->comm->steps[p->steps++];
     memset(s, 0, sizeof *s);
@@ -100,12 +101,14 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* The own share; operand and result may overlap. */
 static void copy(void *to, const void *from, size_t size) {
     if (to != from && size > 0) memmove(to, from, size);
 }
 
 /* ---- all-reduce */
 
+/* Everybody gets everybody's operand and reduces all of it, in the same order. */
 static HcclResult all_reduce_short(plan *p, const hccl_call *call, size_t size) {
     hccl_comm *c = p->comm;
     char *own = (char *)c->scratch + HCCL_PIECE; /* is sent while `to` changes */
@@ -125,6 +128,7 @@ static size_t piece(const plan *p, size_t size, uint32_t k, size_t *at) {
     return (end - begin) * unit;
 }
 
+/* The steps by which reduced pieces go from their ranks to all others. */
 static void hand_out(plan *p, char *to, size_t size) {
     hccl_comm *c = p->comm;
     size_t at, own = piece(p, size, c->rank, &at);
@@ -137,6 +141,7 @@ static void hand_out(plan *p, char *to, size_t size) {
     }
 }
 
+/* The steps by which each rank gets the others' shares of its own piece. */
 static void scatter_and_reduce(plan *p, const char *from, char *to, size_t size) {
     hccl_comm *c = p->comm;
     size_t at;
@@ -148,6 +153,7 @@ static void scatter_and_reduce(plan *p, const char *from, char *to, size_t size)
     reduce_to(p, from + at, to + at, own);
 }
 
+/* See the file's head; of one rank it is a copy. */
 static HcclResult all_reduce(hccl_comm *c, const hccl_call *call) {
     plan *p = plan_of(c, call, true);
     size_t total = call->count * call->unit, block = (size_t)c->size * HCCL_PIECE;
@@ -202,6 +208,7 @@ static HcclResult reduce_scatter(hccl_comm *c, const hccl_call *call) {
     return HCCL_SUCCESS;
 }
 
+/* By pieces, so that the root's scratch memory has a bound. */
 static HcclResult reduce(hccl_comm *c, const hccl_call *call) {
     plan *p = plan_of(c, call, true);
     size_t total = call->count * call->unit;
@@ -221,6 +228,8 @@ static HcclResult reduce(hccl_comm *c, const hccl_call *call) {
 
 /* ---- moving data */
 
+/* Each begins with the rank behind its own, so that not all write to one rank at
+ * once. */
 static HcclResult all_gather(hccl_comm *c, const hccl_call *call) {
     plan *p = plan_of(c, call, false);
     size_t unit = call->unit;
@@ -267,6 +276,7 @@ static HcclResult broadcast(hccl_comm *c, const hccl_call *call) {
     return go(p);
 }
 
+/* The root keeps its own part and sends the others theirs. */
 static HcclResult scatter(hccl_comm *c, const hccl_call *call) {
     plan *p = plan_of(c, call, false);
     size_t size = call->count * call->unit;
@@ -281,6 +291,8 @@ static HcclResult scatter(hccl_comm *c, const hccl_call *call) {
     return go(p);
 }
 
+/* In round i rank r sends to r + i and receives from r - i: every rank has one
+ * partner for each direction. */
 static HcclResult all_to_all(hccl_comm *c, const hccl_call *call) {
     plan *p = plan_of(c, call, false);
     const char *from = call->from;
@@ -312,6 +324,7 @@ static HcclResult barrier(hccl_comm *c, const hccl_call *call) {
     return go(p);
 }
 
+/* One send or receive outside of a group. */
 static HcclResult message(hccl_comm *c, const hccl_call *call) {
     if (call->peer == c->rank) return hccl_do_messages(c, call, 1);
     plan *p = plan_of(c, call, false);
@@ -323,6 +336,7 @@ static HcclResult message(hccl_comm *c, const hccl_call *call) {
     return go(p);
 }
 
+/* Runs in the stream's thread, or, of a short call, in the caller's. */
 HcclResult hccl_do_call(hccl_comm *comm, const hccl_call *call) {
     switch (call->kind) {
     case HCCL_KIND_ALL_REDUCE: return all_reduce(comm, call);
@@ -377,6 +391,7 @@ static HcclResult to_self(const hccl_comm *c, const hccl_call *calls, uint32_t c
                      c->rank);
 }
 
+/* Sends and receives of a group go on side by side, in any order of the two ranks. */
 HcclResult hccl_do_messages(hccl_comm *c, const hccl_call *calls, uint32_t count) {
     hccl_step *steps = asn_calloc(count, sizeof *steps);
     hccl_reduction none = {0};

@@ -27,6 +27,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* handle -> comm */
 ASN_FORK_TAKES(communicators, &lock, ASN_FORK_OUTER)
 ASN_FORK_TAKES(communicator_handles, &handles.lock, ASN_FORK_LEAF)
 
+/* In the child of a fork: every communicator is unusable. Its sockets are closed, its
+ * memory stays, since a task of the parent may have been using it. */
 static void forget(void) {
     uint32_t used = atomic_load(&handles.used);
     for (uint32_t i = 0; i < used; i++) {
@@ -45,6 +47,8 @@ __attribute__((constructor)) static void forget_at_fork(void) {
     pthread_atfork(NULL, NULL, forget);
 }
 
+/* The lock makes looking the handle up and taking a reference one action, so that
+ * HcclCommDestroy in another thread cannot come between. */
 hccl_comm *hccl_comm_get(const char *function, HcclComm which, HcclResult *code) {
     hccl_comm *c = NULL;
     if (which == NULL) {
@@ -63,6 +67,8 @@ hccl_comm *hccl_comm_get(const char *function, HcclComm which, HcclResult *code)
     return c;
 }
 
+/* The last one that lets go frees: the program's handle and each queued task hold a
+ * reference. */
 void hccl_comm_release(hccl_comm *c) {
     if (c == NULL || atomic_fetch_sub(&c->references, 1) != 1) return;
     for (uint32_t k = 0; k < c->size && c->links != NULL; k++)
@@ -131,6 +137,8 @@ static bool connect_down(hccl_comm *c, int *fds, bool *local, int64_t deadline) 
     return true;
 }
 
+/* A link to every other rank, in the order that cannot deadlock (see the file's
+ * head). */
 static bool links_make(hccl_comm *c, int *fds, bool *local, int64_t deadline) {
     if (!connect_down(c, fds, local, deadline)) return false;
     for (uint32_t k = c->rank + 1; k < c->size; k++) {
@@ -147,6 +155,8 @@ static bool links_make(hccl_comm *c, int *fds, bool *local, int64_t deadline) {
     return true;
 }
 
+/* Nothing is published before every link stands: a handle that is returned can be
+ * used. */
 HcclResult hccl_comm_connect(uint64_t key, uint32_t size, uint32_t rank,
                              hccl_address *addresses, hccl_endpoint *endpoint,
                              const hccl_options *options, int64_t deadline,

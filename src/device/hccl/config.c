@@ -20,6 +20,8 @@ typedef struct {
 #define CONFIG_HAS(info, field)                                                          \
     ((info).size >= offsetof(HcclCommConfig, field) + sizeof((HcclCommConfig *)0)->field)
 
+/* Options of newer versions than the configuration's size covers keep their
+ * defaults. */
 HcclResult hccl_options_get(const char *function, const HcclCommConfig *config,
                             hccl_options *options) {
     const uint32_t unset = 0xffffffff;

@@ -15,6 +15,8 @@
 
 enum { UNKNOWN, READS, READS_NOT };
 
+/* Bytes that were read, 0 where the kernel forbids it or the process has ended. A
+ * call may read less than was asked for, at a page that is not there. */
 size_t hccl_direct_read(int32_t pid, uint64_t from, void *to, size_t size) {
     if (pid == (int32_t)getpid()) {
         memcpy(to, (const void *)(uintptr_t)from, size);
@@ -25,6 +27,7 @@ size_t hccl_direct_read(int32_t pid, uint64_t from, void *to, size_t size) {
     return n < 0 ? 0 : (size_t)n;
 }
 
+/* The process number comes last: who sees it sees the word and its address, too. */
 void hccl_direct_offer(hccl_direct *mine, const uint64_t *word) {
     mine->word = *word;
     mine->address = (uint64_t)(uintptr_t)word;
@@ -37,6 +40,8 @@ static bool allowed(void) {
     return wish == NULL || strcmp(wish, "ring") != 0;
 }
 
+/* Once for each link, at the first long message, since the other side may start
+ * later. */
 void hccl_direct_try(hccl_direct *mine, const hccl_direct *other) {
     uint64_t word = 0;
     if (atomic_load_explicit(&mine->reads, memory_order_relaxed) != UNKNOWN) return;
@@ -49,6 +54,7 @@ void hccl_direct_try(hccl_direct *mine, const hccl_direct *other) {
     atomic_store_explicit(&mine->reads, reads ? READS : READS_NOT, memory_order_release);
 }
 
+/* What the receiver found out; until it has, messages go through the ring. */
 bool hccl_direct_reads(const hccl_direct *side) {
     return atomic_load_explicit(&side->reads, memory_order_acquire) == READS;
 }

@@ -35,6 +35,7 @@ struct hccl_endpoint {
     arrival *arrivals;
 };
 
+/* Listens at once: its address can be told to others as soon as this returns. */
 hccl_endpoint *hccl_endpoint_new(hccl_address *address) {
     hccl_endpoint *e = asn_calloc(1, sizeof *e);
     if (e == NULL) {
@@ -56,11 +57,13 @@ hccl_endpoint *hccl_endpoint_new(hccl_address *address) {
     return NULL;
 }
 
+/* A reference for a communicator that is made of another one. */
 hccl_endpoint *hccl_endpoint_share(hccl_endpoint *e) {
     atomic_fetch_add(&e->references, 1);
     return e;
 }
 
+/* Connections that nobody asked for are closed, which their makers notice. */
 void hccl_endpoint_free(hccl_endpoint *e) {
     if (e == NULL || atomic_fetch_sub(&e->references, 1) != 1) return;
     if (e->local >= 0) close(e->local);
@@ -75,6 +78,7 @@ void hccl_endpoint_free(hccl_endpoint *e) {
     asn_free(e);
 }
 
+/* Only the child's copies; the parent goes on listening. */
 void hccl_endpoint_forget(hccl_endpoint *e) {
     if (e->local >= 0) close(e->local);
     if (e->tcp >= 0) close(e->tcp);
@@ -103,6 +107,7 @@ static void take_in(hccl_endpoint *e, int listener) {
     pthread_mutex_unlock(&e->lock);
 }
 
+/* Takes the connection of that rank out of the list; -1: it has not come. */
 static int find(hccl_endpoint *e, uint64_t key, uint32_t rank, bool *local) {
     int fd = -1;
     pthread_mutex_lock(&e->lock);
@@ -119,6 +124,8 @@ static int find(hccl_endpoint *e, uint64_t key, uint32_t rank, bool *local) {
     return fd;
 }
 
+/* Looks into the list again every SLICE_MS, since another thread may have accepted
+ * what this one waits for. */
 int hccl_endpoint_accept(hccl_endpoint *e, uint64_t key, uint32_t rank, int64_t deadline,
                          bool *local) {
     for (;;) {
@@ -136,6 +143,7 @@ int hccl_endpoint_accept(hccl_endpoint *e, uint64_t key, uint32_t rank, int64_t 
     }
 }
 
+/* Says who it is, as take_in expects. */
 int hccl_endpoint_connect(const hccl_address *to, bool local, uint64_t key, uint32_t rank,
                           int64_t deadline) {
     hello me = {HELLO_MAGIC, rank, key};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* The message is the runtime's, one for each thread, cut at 511 characters. */
 HcclResult hccl_fail(HcclResult code, const char *format, ...) {
     char text[512];
     va_list args;
@@ -16,12 +17,14 @@ HcclResult hccl_fail(HcclResult code, const char *format, ...) {
     return code;
 }
 
+/* Monotonic: deadlines do not move when the clock is set. */
 int64_t hccl_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* A value that is no number is ignored, as an unset variable is. */
 int64_t hccl_seconds(const char *variable, int64_t otherwise) {
     const char *text = getenv(variable);
     char *end = NULL;

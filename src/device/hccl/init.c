@@ -11,6 +11,7 @@
 
 enum { DEFAULT_PORT = 60000 };
 
+/* A rank is below the number of ranks. */
 static HcclResult check_rank(const char *function, uint32_t size, uint32_t rank) {
     if (size > 0 && rank < size) return HCCL_SUCCESS;
     return hccl_fail(HCCL_E_PARA, "%s: rank %u of %u ranks", function, rank, size);
@@ -27,6 +28,7 @@ ASN_API HcclResult HcclGetRootInfo(HcclRootInfo *rootInfo) {
     return HCCL_SUCCESS;
 }
 
+/* What both functions with root information do. */
 static HcclResult init_root(const char *function, uint32_t size, const HcclRootInfo *info,
                             uint32_t rank, const hccl_options *options, HcclComm *comm) {
     hccl_root root;
@@ -61,6 +63,9 @@ ASN_API HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks,
 
 /* ---- rank tables */
 
+/* What both functions with a rank table do. On one server ranks meet at a local
+ * name that the table's contents give; on several at an address and port that it
+ * says. */
 static HcclResult init_table(const char *function, const char *path, uint32_t rank,
                              const hccl_options *options, HcclComm *comm) {
     hccl_rank_table table;
@@ -119,6 +124,7 @@ typedef struct {
     bool started;
 } member;
 
+/* A thread's message is lost with the thread, so it is copied. */
 static void *member_main(void *arg) {
     member *m = arg;
     m->code = hccl_root_join(m->root, m->size, m->rank, &hccl_no_options, &m->comm);
@@ -127,6 +133,8 @@ static void *member_main(void *arg) {
     return NULL;
 }
 
+/* A rank's joining waits for all others: each needs a thread until all are there.
+ * If one fails, those that were made are destroyed again. */
 static HcclResult members_join(const hccl_root *root, uint32_t size, HcclComm *comms) {
     member *all = asn_calloc(size, sizeof *all);
     HcclResult code = HCCL_SUCCESS;

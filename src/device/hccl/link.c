@@ -2,7 +2,7 @@
  *
  * Two streams of bytes, one per direction. On one machine each is a ring in memory that
  * both map: the sender moves `head`, the receiver `tail`, both count bytes for ever.
- * Every message begins at a multiple of ALIGNED bytes with its 16-byte header, so that no
+ * Every message begins at a multiple of ALIGNED bytes with its header, so that no
  * element of 1, 2, 4, 8 or 16 bytes lies across the end of the ring, and a reduction
  * reads its operand where it lies. Between machines the stream is TCP, and the receiver
  * has a buffer.
@@ -82,6 +82,8 @@ static HcclResult memory_share(hccl_link *l, bool first, int64_t deadline) {
     return HCCL_SUCCESS;
 }
 
+/* The side that is `first` makes the memory; both then have the same, with a ring
+ * for each direction. */
 hccl_link *hccl_link_new(int socket, bool local, bool first, int64_t deadline) {
     hccl_link *l = asn_calloc(1, sizeof *l);
     if (l == NULL) {
@@ -101,6 +103,7 @@ hccl_link *hccl_link_new(int socket, bool local, bool first, int64_t deadline) {
     return NULL;
 }
 
+/* The memory goes with the last of the two that has it mapped. */
 void hccl_link_free(hccl_link *l) {
     if (l == NULL) return;
     if (l->memory != NULL) munmap(l->memory, sizeof(shared));
@@ -109,6 +112,8 @@ void hccl_link_free(hccl_link *l) {
     asn_free(l);
 }
 
+/* The child's copy of the socket would keep the other rank from seeing that the
+ * parent ended. */
 void hccl_link_forget(hccl_link *l) {
     if (l->fd >= 0) close(l->fd);
     l->fd = -1;
@@ -151,6 +156,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* At most CHUNK, and not across the ring's end; 0: the ring is full. */
 static size_t ring_push(hccl_link *l, const void *data, size_t size) {
     ring *r = &l->memory->rings[l->side];
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
@@ -165,6 +171,7 @@ static size_t ring_push(hccl_link *l, const void *data, size_t size) {
     return n;
 }
 
+/* What lies there in one piece; it stays until it is taken. */
 static const void *ring_peek(hccl_link *l, size_t size, size_t *there) {
     ring *r = &l->memory->rings[!l->side];
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
@@ -175,6 +182,7 @@ static const void *ring_peek(hccl_link *l, size_t size, size_t *there) {
     return r->data + tail % RING;
 }
 
+/* Makes room for the sender. */
 static void ring_take(hccl_link *l, size_t size) {
     ring *r = &l->memory->rings[!l->side];
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
@@ -189,10 +197,12 @@ bool hccl_link_is_direct(hccl_link *l, size_t size) {
            hccl_direct_reads(&l->memory->sides[!l->side].direct);
 }
 
+/* Counts what the other side shall read, in the order of the messages. */
 void hccl_link_offered(hccl_link *l) {
     l->offered++;
 }
 
+/* Until then the sender's memory must not change. */
 bool hccl_link_was_read(hccl_link *l) {
     return atomic_load_explicit(&l->memory->sides[!l->side].direct.got,
                                 memory_order_acquire) == l->offered;
@@ -226,6 +236,7 @@ static const void *remote_peek(hccl_link *l, size_t size, size_t *there) {
     return l->buffer;
 }
 
+/* Lets the sender go on. */
 static void remote_received(hccl_link *l) {
     _Atomic uint64_t *got = &l->memory->sides[l->side].direct.got;
     atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + 1,
@@ -255,6 +266,7 @@ void hccl_link_received(hccl_link *l) {
 
 /* ---- TCP */
 
+/* As much as the kernel takes now; `full` has the caller sleep until it takes more. */
 static size_t tcp_push(hccl_link *l, const void *data, size_t size) {
     ssize_t n = send(l->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     l->full = n < (ssize_t)size;
@@ -262,6 +274,7 @@ static size_t tcp_push(hccl_link *l, const void *data, size_t size) {
     return n < 0 ? 0 : (size_t)n;
 }
 
+/* 0 also where nothing has come yet; `dead` tells the end of the connection. */
 static size_t tcp_receive(hccl_link *l, void *data, size_t size) {
     ssize_t n = recv(l->fd, data, size, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) l->dead = true;
@@ -282,6 +295,7 @@ static const void *tcp_peek(hccl_link *l, size_t unit, size_t size, size_t *ther
     return l->buffer + l->begin;
 }
 
+/* Long messages go to their place without the buffer. */
 static size_t tcp_pull(hccl_link *l, void *data, size_t size) {
     size_t there;
     if (l->begin == l->end && size >= BUFFER / 4) return tcp_receive(l, data, size);

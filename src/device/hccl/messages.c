@@ -19,16 +19,20 @@ static _Thread_local struct {
     HcclResult code; /* of the first call that was wrong */
 } group;
 
+/* Only the first failure in a group counts; outside of groups nothing is noted. */
 HcclResult hccl_group_failed(HcclResult code) {
     if (group.depth > 0 && group.code == HCCL_SUCCESS) group.code = code;
     return code;
 }
 
+/* Gives back what a call that is not started holds. */
 static void kept_fini(kept *k) {
     hccl_call_fini(&k->call);
     hccl_comm_release(k->comm);
 }
 
+/* In a group the calls wait in the thread's list, each with a reference to its
+ * communicator. */
 HcclResult hccl_group_launch(hccl_comm *comm, aclrtStream stream, const hccl_call *calls,
                              uint32_t count) {
     if (group.depth == 0) return hccl_task_launch(comm, stream, calls, count);
@@ -144,6 +148,7 @@ static bool message(const char *function, const hccl_comm *c, bool sends, void *
     return *code == HCCL_SUCCESS;
 }
 
+/* What HcclSend and HcclRecv share. */
 static HcclResult one_message(const char *function, bool sends, void *data,
                               uint64_t count, HcclDataType dtype, uint32_t rank,
                               HcclComm comm, aclrtStream stream) {

@@ -24,6 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Names and keys only have to differ; without the kernel's numbers the time and the
+ * process do. */
 uint64_t hccl_random(void) {
     uint64_t value = 0;
     if (getrandom(&value, sizeof value, 0) != sizeof value)
@@ -31,6 +33,7 @@ uint64_t hccl_random(void) {
     return value;
 }
 
+/* Padded with zeros, so that it is compared by memcmp. */
 void hccl_own_machine(char machine[64]) {
     char boot[40] = "";
     struct stat info;
@@ -46,8 +49,8 @@ void hccl_own_machine(char machine[64]) {
 
 /* HCCL_SOCKET_IFNAME: prefixes of names, "=" exact ones, "^" all others, "^=" both. */
 static bool interface_wanted(const char *name, const char *wish) {
-    bool not = *wish == '^';
-    wish += not;
+    bool inverted = *wish == '^';
+    wish += inverted;
     bool exact = *wish == '=';
     wish += exact;
     bool met = false;
@@ -57,9 +60,10 @@ static bool interface_wanted(const char *name, const char *wish) {
               (!exact || name[length] == 0);
         wish += length + (wish[length] == ',');
     }
-    return met != not;
+    return met != inverted;
 }
 
+/* The first interface that is up, has an IPv4 address and is wanted. */
 HcclResult hccl_own_ip(uint32_t *ip) {
     const char *text = getenv("HCCL_IF_IP"), *wish = getenv("HCCL_SOCKET_IFNAME");
     if (text != NULL && *text != 0) {
@@ -90,6 +94,7 @@ HcclResult hccl_own_ip(uint32_t *ip) {
 
 /* ---- connections */
 
+/* An abstract name: its first byte is 0, its length counts, and no file is made. */
 static socklen_t local_address(const char *name, struct sockaddr_un *to) {
     memset(to, 0, sizeof *to);
     to->sun_family = AF_UNIX;
@@ -98,12 +103,14 @@ static socklen_t local_address(const char *name, struct sockaddr_un *to) {
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
+/* With errno's text, closing what was opened. */
 static int failed(int fd, const char *what) {
     (void)hccl_fail(HCCL_E_TCP_CONNECT, "%s failed: %s", what, strerror(errno));
     if (fd >= 0) close(fd);
     return -1;
 }
 
+/* Two processes cannot listen at one name: the second fails. */
 int hccl_listen_local(const char *name) {
     struct sockaddr_un address;
     socklen_t length = local_address(name, &address);
@@ -114,6 +121,7 @@ int hccl_listen_local(const char *name) {
     return fd;
 }
 
+/* The port that the kernel chose, for 0, is told through `port`. */
 int hccl_listen_tcp(uint32_t ip, uint16_t *port) {
     struct sockaddr_in address = {0};
     socklen_t length = sizeof address;
@@ -131,6 +139,7 @@ int hccl_listen_tcp(uint32_t ip, uint16_t *port) {
     return fd;
 }
 
+/* For poll; rounded up, so that it does not spin at the end. */
 static int64_t milliseconds_left(int64_t deadline) {
     int64_t left = deadline - hccl_now();
     return left <= 0 ? 0 : left / 1000000 + 1;
@@ -150,6 +159,8 @@ static bool connect_once(int fd, const struct sockaddr *to, socklen_t length,
     return code == 0;
 }
 
+/* Tries again with pauses that double up to 64 ms: the other process may not listen
+ * yet. A socket that failed to connect is of no more use. */
 static int connect_to(int family, const struct sockaddr *to, socklen_t length,
                       int64_t deadline) {
     for (long pause = 1000000;; pause = pause < 64000000 ? pause * 2 : pause) {
@@ -169,12 +180,14 @@ static int connect_to(int family, const struct sockaddr *to, socklen_t length,
     }
 }
 
+/* Of this machine and network namespace alone. */
 int hccl_connect_local(const char *name, int64_t deadline) {
     struct sockaddr_un address;
     socklen_t length = local_address(name, &address);
     return connect_to(AF_UNIX, (struct sockaddr *)&address, length, deadline);
 }
 
+/* Short messages leave at once (TCP_NODELAY). */
 int hccl_connect_tcp(uint32_t ip, uint16_t port, int64_t deadline) {
     struct sockaddr_in address = {0};
     int on = 1;
@@ -188,6 +201,7 @@ int hccl_connect_tcp(uint32_t ip, uint16_t port, int64_t deadline) {
 
 /* ---- whole messages */
 
+/* Until the socket is ready, or the deadline; an interrupted wait is asked again. */
 static HcclResult wait_for(int fd, short events, int64_t deadline) {
     struct pollfd p = {fd, events, 0};
     int n = poll(&p, 1, (int)milliseconds_left(deadline));
@@ -196,11 +210,13 @@ static HcclResult wait_for(int fd, short events, int64_t deadline) {
                      "another rank did not answer within HCCL_CONNECT_TIMEOUT");
 }
 
+/* n == 0: the other side closed the connection; else errno says what happened. */
 static HcclResult broken(const char *doing, ssize_t n) {
     return hccl_fail(HCCL_E_TCP_TRANSFER, "%s another rank failed: %s", doing,
                      n == 0 ? "it has gone" : strerror(errno));
 }
 
+/* A peer that is gone gives an error, never SIGPIPE. */
 HcclResult hccl_write(int fd, const void *data, size_t size, int64_t deadline) {
     const char *at = data;
     while (size > 0) {
@@ -216,6 +232,7 @@ HcclResult hccl_write(int fd, const void *data, size_t size, int64_t deadline) {
     return HCCL_SUCCESS;
 }
 
+/* Exactly so many bytes: messages of the handshake have fixed sizes. */
 HcclResult hccl_read(int fd, void *data, size_t size, int64_t deadline) {
     char *at = data;
     while (size > 0) {
@@ -238,6 +255,7 @@ typedef union {
     char room[CMSG_SPACE(sizeof(int))];
 } control;
 
+/* The kernel gives the receiver a descriptor of its own for the same memory. */
 HcclResult hccl_write_fd(int fd, int passed) {
     char byte = 'm';
     struct iovec part = {&byte, 1};
@@ -256,6 +274,7 @@ HcclResult hccl_write_fd(int fd, int passed) {
                                                     : broken("passing memory to", -1);
 }
 
+/* Closed on exec, as all sockets here. */
 HcclResult hccl_read_fd(int fd, int *passed, int64_t deadline) {
     char byte = 0;
     struct iovec part = {&byte, 1};

@@ -30,11 +30,13 @@ typedef struct {
     bool has_rank_0;
 } parser;
 
+/* JSON's white space. */
 static void skip_space(parser *p) {
     while (p->at < p->end && isspace((unsigned char)*p->at))
         p->at++;
 }
 
+/* Takes the character if it is the next one. */
 static bool eat(parser *p, char c) {
     skip_space(p);
     if (p->at >= p->end || *p->at != c) return false;
@@ -58,6 +60,7 @@ static bool word(parser *p, char out[WORD]) {
     return n > 0;
 }
 
+/* A rank's number; false where the text is none. */
 static bool rank_seen(parser *p, const char *text) {
     char *end;
     unsigned long rank = strtoul(text, &end, 10);
@@ -69,11 +72,13 @@ static bool rank_seen(parser *p, const char *text) {
     return true;
 }
 
+/* An address that is none is left out: not every table has one. */
 static void address_seen(uint32_t *ip, const char *text) {
     uint32_t value;
     if (*ip == 0 && inet_pton(AF_INET, text, &value) == 1) *ip = value;
 }
 
+/* The members that matter here; all others are skipped, as newer tables have more. */
 static bool known(parser *p, const char *key, const char *value) {
     if (strcmp(key, "status") == 0) p->completed = strcmp(value, "completed") == 0;
     if (strcmp(key, "host_ip") == 0) address_seen(&p->host_ip, value);
@@ -82,6 +87,7 @@ static bool known(parser *p, const char *key, const char *value) {
     return strcmp(key, "rank_id") != 0 || rank_seen(p, value);
 }
 
+/* The address of the server is rank 0's if rank 0 was in it. */
 static void server_end(parser *p) {
     p->table->servers++;
     if (p->has_rank_0 && p->table->ip == 0) {
@@ -117,6 +123,7 @@ static bool value(parser *p, const char *key, int depth) {
     return word(p, text) && known(p, key, text);
 }
 
+/* The whole text, with a message that says what is missing. */
 static HcclResult parse(const char *function, const char *path, const char *text,
                         size_t size, hccl_rank_table *table) {
     parser p = {text, text + size, table, asn_calloc(MOST_RANKS, 1), 0, false, 0,
@@ -145,6 +152,7 @@ static HcclResult parse(const char *function, const char *path, const char *text
     return HCCL_SUCCESS;
 }
 
+/* The hash covers every byte: ranks with different files do not meet. */
 HcclResult hccl_rank_table_read(const char *function, const char *path,
                                 hccl_rank_table *table) {
     memset(table, 0, sizeof *table);

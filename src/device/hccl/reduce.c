@@ -20,14 +20,17 @@ static const size_t sizes[] = {
     [HCCL_DATA_TYPE_FP8E8M0] = 1,
 };
 
+/* Bytes of an element. */
 size_t hccl_dtype_size(HcclDataType dtype) {
     return (size_t)dtype < sizeof sizes / sizeof *sizes ? sizes[dtype] : 0;
 }
 
+/* Kinds that are only moved have no loops. */
 bool hccl_dtype_reduces(HcclDataType dtype) {
     return (unsigned)dtype <= HCCL_DATA_TYPE_INT128;
 }
 
+/* The loops for this processor, chosen once. */
 static const hccl_folds *table(void) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX2) return &hccl_folds_avx2;
@@ -35,6 +38,7 @@ static const hccl_folds *table(void) {
     return &hccl_folds_baseline;
 }
 
+/* Halves also have the three loops of a sum that stays in float32. */
 hccl_reduction hccl_reduction_of(HcclDataType dtype, HcclReduceOp op) {
     const hccl_folds *t = table();
     hccl_reduction r = {sizes[dtype], t->folds[dtype][op], NULL, NULL, NULL};

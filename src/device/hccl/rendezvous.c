@@ -35,10 +35,12 @@ typedef struct {
     hccl_address *addresses;
 } server;
 
+/* HCCL_CONNECT_TIMEOUT, of 120 s. */
 static int64_t connect_ns(void) {
     return hccl_seconds("HCCL_CONNECT_TIMEOUT", 120) * 1000000000;
 }
 
+/* The first rank to come says how many there are. */
 static HcclResult server_start(server *s, uint32_t size) {
     if (size == 0 || size > MOST_RANKS) return HCCL_E_PARA;
     s->fds = asn_malloc(size * sizeof *s->fds);
@@ -76,6 +78,8 @@ static void server_accept(server *s) {
     s->came++;
 }
 
+/* To every rank that came: the table, or the failure, so that none waits for the
+ * timeout. */
 static void server_answer(server *s) {
     s->result.size = s->result.status == HCCL_SUCCESS ? s->size : s->result.size;
     for (uint32_t k = 0; k < s->size; k++) {
@@ -134,6 +138,8 @@ static HcclResult serve(const hccl_root *root, int listener) {
     return hccl_fail(HCCL_E_MEMORY, "no thread for the ranks' rendezvous");
 }
 
+/* The address must be reachable from other machines: it travels in the root
+ * information. */
 HcclResult hccl_root_new(hccl_root *root) {
     memset(root, 0, sizeof *root);
     root->magic = HCCL_ROOT_MAGIC;
@@ -142,6 +148,7 @@ HcclResult hccl_root_new(hccl_root *root) {
     return serve(root, hccl_listen_tcp(root->ip, &root->port));
 }
 
+/* At an address that all ranks know already; in use by another program it fails. */
 HcclResult hccl_root_open(const hccl_root *root) {
     uint16_t port = root->port;
     return serve(root, root->ip != 0 ? hccl_listen_tcp(INADDR_ANY, &port)
@@ -175,6 +182,8 @@ static HcclResult exchange(int fd, const join *j, int64_t deadline,
     return hccl_read(fd, *addresses, j->size * sizeof **addresses, deadline);
 }
 
+/* Tells rank 0's server where this rank listens, and connects to all others when
+ * the table comes. */
 HcclResult hccl_root_join(const hccl_root *root, uint32_t size, uint32_t rank,
                           const hccl_options *options, HcclComm *out) {
     const int64_t grace = 2000000000; /* for the server to tell who is missing */

@@ -65,6 +65,8 @@ static bool send_header(const run *w, hccl_link *l, hccl_step *s, bool *moved) {
     return s->header_done == sizeof s->header;
 }
 
+/* A header that does not say what this rank expects is an error: going on would
+ * exchange nonsense. */
 static HcclResult receive_header(const run *w, hccl_link *l, hccl_step *s, bool *moved) {
     if (s->header_done == sizeof s->header) return HCCL_SUCCESS;
     size_t n = hccl_link_pull(l, (char *)&s->header + s->header_done,
@@ -112,6 +114,8 @@ static HcclResult step_move(const run *w, hccl_link *l, hccl_step *s, bool *move
     return HCCL_SUCCESS;
 }
 
+/* One step as far as it goes now. A step owns its direction of the link from its
+ * first byte to its last. */
 static HcclResult step_do(run *w, hccl_step *s, bool *moved) {
     if (s->after != NULL && !s->after->ended) return HCCL_SUCCESS;
     if (s->peer == w->comm->rank) { /* the own share */
@@ -135,6 +139,7 @@ static HcclResult step_do(run *w, hccl_step *s, bool *moved) {
     return HCCL_SUCCESS;
 }
 
+/* Each step once, in the order of the list. */
 static HcclResult pass(run *w, bool *moved) {
     *moved = false;
     for (uint32_t i = 0; i < w->count; i++) {
@@ -157,6 +162,7 @@ static HcclResult check_peers(const run *w) {
     return HCCL_SUCCESS;
 }
 
+/* idle: nanoseconds without progress of any step. */
 static HcclResult check_time(const run *w, int64_t idle) {
     if (w->comm->exec_ns != 0 && idle > w->comm->exec_ns)
         return hccl_fail(HCCL_E_TIMEOUT,
@@ -204,6 +210,8 @@ static HcclResult doze(run *w, bool *moved) {
     return code;
 }
 
+/* Spins, yields, then sleeps; a message that comes within BUSY_NS costs no system
+ * call. */
 HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction *r,
                           bool wide, hccl_step *steps, uint32_t count) {
     run w = {comm, kind, r, wide, steps, count, 0};

@@ -8,11 +8,13 @@
 
 #include <stdio.h>
 
+/* A key that all members compute alike, and members of other splits do not. */
 static uint64_t mix(uint64_t key, uint64_t value) {
     key = (key ^ value) * 0x9e3779b97f4a7c15;
     return key ^ key >> 29;
 }
 
+/* Each listed rank exists and is listed once, and the caller is among them. */
 static HcclResult check_ranks(const hccl_comm *c, uint32_t count, const uint32_t *ids,
                               uint32_t own) {
     if (count == 0 || count > c->size || own >= count)
@@ -36,6 +38,8 @@ static HcclResult check_ranks(const hccl_comm *c, uint32_t count, const uint32_t
     return HCCL_SUCCESS;
 }
 
+/* No rendezvous: members know each other's addresses from the communicator that is
+ * split. */
 static HcclResult sub_make(hccl_comm *c, uint32_t count, const uint32_t *ids, uint64_t id,
                            uint32_t own, hccl_options *options, HcclComm *out) {
     hccl_address *addresses = asn_malloc(count * sizeof *addresses);

@@ -34,6 +34,7 @@ typedef struct {
     hccl_call calls[];
 } hccl_task;
 
+/* To the end of the communicator's queue. */
 static void turn_take(hccl_comm *c, hccl_turn *t) {
     pthread_mutex_lock(&c->lock);
     t->next = NULL;
@@ -47,6 +48,7 @@ static void turn_take(hccl_comm *c, hccl_turn *t) {
     pthread_mutex_unlock(&c->lock);
 }
 
+/* For a call that the caller tries: only where no other call waits. */
 static bool turn_take_if_first(hccl_comm *c, hccl_turn *t) {
     pthread_mutex_lock(&c->lock);
     bool first = c->first == NULL;
@@ -58,6 +60,7 @@ static bool turn_take_if_first(hccl_comm *c, hccl_turn *t) {
     return first;
 }
 
+/* A captured call takes its turn only now, when its graph runs. */
 static void turn_wait(hccl_comm *c, hccl_turn *t) {
     if (!t->queued) turn_take(c, t);
     pthread_mutex_lock(&c->lock);
@@ -98,6 +101,7 @@ void hccl_call_fini(hccl_call *call) {
     asn_free(call->recv_at);
 }
 
+/* Once; the shut sockets wake whoever waits for this rank. */
 static void comm_break(hccl_comm *c, HcclResult code) {
     int32_t none = HCCL_SUCCESS;
     if (!atomic_compare_exchange_strong(&c->error, &none, (int32_t)code)) return;
@@ -145,6 +149,7 @@ static int32_t task_do(hccl_task *t, asnrtStreamState *stream, bool *again) {
     return result;
 }
 
+/* By the stream's thread, which may sleep. */
 static int32_t task_run(void *arg) {
     hccl_task *t = arg;
     bool again = false;
@@ -156,6 +161,7 @@ static int32_t task_run(void *arg) {
     return result;
 }
 
+/* Also of a task that ran: its end is the same. */
 static void task_drop(void *arg) {
     hccl_task *t = arg;
     if (t->began) comm_break(t->comm, HCCL_E_UNAVAIL); /* dropped in the middle */

@@ -4,7 +4,8 @@
  *     seqLens[i] = p + 1, slotMapping[i] = blockTables[i, p / blockSize] * blockSize +
  *         p % blockSize
  *
- * for the queries i < numQueries; the other sequences stay as they are.
+ * for the queries i < numQueries; the other sequences stay as they are. A sequence whose
+ * next token has no block is an error, and then nothing is written.
  */
 #include "device/opapi/core/packed.h"
 
@@ -15,6 +16,8 @@ static int64_t get(const asnd_nd *a, int64_t i) {
                                : *(const int32_t *)(const void *)p;
 }
 
+/* Its value, cut to int32 where the vector is of that: lengths and slots fit, as
+ * far as the caches do. */
 static void set(const asnd_nd *a, int64_t i, int64_t value) {
     char *p = a->data + i * a->strides[0];
     if (a->dtype == ASN_I64)
@@ -23,6 +26,8 @@ static void set(const asnd_nd *a, int64_t i, int64_t value) {
         *(int32_t *)(void *)p = (int32_t)value;
 }
 
+/* Vectors are written in place, with their strides: four of them are inputs of the
+ * next step. */
 static asn_status step_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *lengths = asn_exec_nd(e, p->at[3]), *table = asn_exec_nd(e, p->at[5]);

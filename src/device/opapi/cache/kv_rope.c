@@ -55,6 +55,8 @@ static asn_status places(aclOpExecutor *e, const kv_plan *p, const asnd_nd *cach
     return ASN_OK;
 }
 
+/* Both parts are computed into memory of their own, packed, then put into the
+ * caches row by row; isOutputKv also hands them out in kv's order. */
 static asn_status kv_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const kv_plan *p = plan;
     const asnd_nd *kv = asn_exec_nd(e, p->kv);

@@ -6,6 +6,7 @@
  * sequence one after the other, found by its row of blockTables, and zeros where there is
  * no such block. A cache is (blocks, blockSize, heads, size), or with cacheMode "PA_NZ"
  * (blocks, heads * size / last, blockSize, last): a token in parts of `last` elements.
+ * Both layouts are read as matrices whose rows are such parts.
  */
 #include <string.h>
 
@@ -25,6 +26,7 @@ typedef struct {
     bool copied;
 } paged_cache;
 
+/* Either layout as a matrix, so that moving rows is all that both operators do. */
 static asn_status cache_of(const asnd_nd *a, bool in_parts, asnd_tmp *tmp,
                            paged_cache *x) {
     asnd_view packed;
@@ -75,6 +77,7 @@ static asn_status put_back(const asnd_nd *to, const asnd_view *rows) {
     return asn_move(to, &from.nd);
 }
 
+/* Keys and values go to the same slots. ScatterPaCache has keys alone. */
 static asn_status scatter_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const paged_plan *p = plan;
     const int64_t *slot = NULL;
@@ -116,6 +119,8 @@ static asn_status slots_of(aclOpExecutor *e, const paged_plan *p, const paged_ca
     return ASN_OK;
 }
 
+/* Tokens that the output has no room for are left out; rows behind the last token
+ * stay as they are. */
 static asn_status gather_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const paged_plan *p = plan;
     for (int k = 0; k < 2; k++) {
@@ -171,6 +176,7 @@ static asn_status check_pair(const asnd_call *c, int tokens, int cache, paged_pl
     return ASN_OK;
 }
 
+/* What both planners share; no tokens are nothing to do. */
 static asn_status plan_pages(asnd_call *c, asnd_body_fn fn, const paged_plan *plan) {
     double size = (double)asn_nd_size(&c->e->operands[plan->tokens[0]].nd);
     if (size == 0) return ASN_OK;

@@ -4,6 +4,9 @@
  * In a row sorted ascending, what is below the k-th largest is dropped; of what is left,
  * the least ones whose probabilities sum to 1 - p at most, but never the largest. p or k
  * may be absent. A row costs a stable sort; probabilities are summed in float64.
+ *
+ * Rows are independent: they are sorted, cut and put back in parallel, each by one
+ * thread, so that a result does not depend on how many there are.
  */
 #include <math.h>
 
@@ -20,6 +23,8 @@ typedef struct {
     int64_t n;
 } sample_job;
 
+/* The row ascends: what is less than the k-th largest stands in front. Those that
+ * equal it stay, so more than k may. */
 static void keep_k(void *ctx, int64_t row) {
     const sample_job *j = ctx;
     float *x = j->sorted + row * j->n, least = x[j->n - j->k[row]];
@@ -27,6 +32,8 @@ static void keep_k(void *ctx, int64_t row) {
         x[i] = -INFINITY;
 }
 
+/* Probabilities of what keep_k left; -infinity has none. The last one, the largest,
+ * is never reached, so a row always keeps one logit. */
 static void keep_p(void *ctx, int64_t row) {
     const sample_job *j = ctx;
     float *x = j->sorted + row * j->n;
@@ -36,6 +43,7 @@ static void keep_p(void *ctx, int64_t row) {
         x[i] = -INFINITY;
 }
 
+/* From the sorted order to where each logit stood. */
 static void restore(void *ctx, int64_t row) {
     const sample_job *j = ctx;
     const float *x = j->sorted + row * j->n;
@@ -43,6 +51,8 @@ static void restore(void *ctx, int64_t row) {
         j->out[row * j->n + j->index[row * j->n + i]] = x[i];
 }
 
+/* Logits are computed with in float32, of which halves are a part, so that the ones
+ * that stay are exactly those that were given. */
 static asn_status sample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *logits = asn_exec_nd(e, p->at[0]);
@@ -79,6 +89,7 @@ static asn_status sample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 3, &probs);
 }
 
+/* p is of a floating dtype, k of int32 or int64, with a number for each row. */
 asn_status asn_planner_top_k_top_p(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     const uint32_t dtypes = ASN_BIT(ASN_F32) | ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);

@@ -6,6 +6,9 @@
  * `at` is i + k * rows (MoeFinalizeRouting, dropPadMode 0 and 1) or i * K + k (modes 2
  * and 3). Modes 1 and 3 take expandedX as (experts, capacity, h), and a place of -1 adds
  * nothing. x1, x2, bias and scales may be absent.
+ *
+ * One pass over the output: a row's terms are added while it is in a cache, and rounded
+ * once at the end (asn_rows_sum).
  */
 #include "device/opapi/moe/rows.h"
 
@@ -17,6 +20,9 @@ typedef struct {
     bool by_row, drops;
 } finalize_plan;
 
+/* Places are checked before anything is written: asn_rows_sum checks those that are
+ * too large, the loop here the negative ones, which mean something only where rows
+ * may be dropped. */
 static asn_status finalize_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const finalize_plan *p = plan;
     const asnd_nd *from = asn_exec_nd(e, p->from), *out = asn_exec_nd(e, p->out);

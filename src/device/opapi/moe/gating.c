@@ -10,6 +10,9 @@
  *
  * Equal scores go by the expert's number. Scores are computed in float32 (float64 for
  * float64) by fused programs, chosen by the device's topk.
+ *
+ * A gate reads few elements (experts of a token) beside what the experts then do: its
+ * last steps, k numbers for each token, run on one thread.
  */
 #include <math.h>
 
@@ -65,6 +68,10 @@ static asn_status write_experts(aclOpExecutor *e, const gate_plan *p, asnd_view 
     return matrix_to(asn_exec_nd(e, p->row), expert);
 }
 
+/* The scores of all experts are made in the wide dtype even where they are not
+ * asked for: the order of equal halves would else depend on their rounding. With
+ * renorm the k best are taken first, since softmax keeps the order, and only those
+ * are normalised. */
 static asn_status softmax_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const gate_plan *p = plan;
     const int64_t all[] = {p->rows, p->n}, best[] = {p->rows, p->k};
@@ -158,6 +165,9 @@ static void weigh(const gate_plan *p, const asnd_view *s, const asnd_view *exper
     }
 }
 
+/* The bias only helps to choose: `chosen` is what experts are chosen by, `scores`
+ * what they weigh. Groups that are not among the best are taken out of `chosen`
+ * before the k best of all are looked for. */
 static asn_status group_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const gate_plan *p = plan;
     const asnd_nd *x = asn_exec_nd(e, p->x);
@@ -219,6 +229,8 @@ static asn_status check_best(const asnd_call *c, int64_t k) {
     return ASN_OK;
 }
 
+/* Nothing is planned for no tokens: outputs are empty, too. The estimate of the
+ * work (10 an expert) is of the sort, not of the softmax. */
 static asn_status plan_of(asnd_call *c, const gate_plan *plan, asnd_body_fn fn) {
     if (asn_nd_size(asn_call_nd(c, 0)) == 0) return ASN_OK;
     gate_plan *p = asn_call_plan(c, fn, sizeof *p,

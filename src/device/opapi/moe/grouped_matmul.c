@@ -10,6 +10,9 @@
  * groupList has the ends of the groups, or (groupListType 1) their sizes. Rows of y
  * behind the last group are 0. A product is the device's gemm, with the bias as what it
  * adds to; halves accumulate in float32 and are rounded once.
+ *
+ * Groups go one after the other, each on all threads: experts have different numbers of
+ * tokens, and a group on a thread of its own would have the longest one run alone.
  */
 #include "device/cpu/gemm/gemm.h"
 #include "device/opapi/moe/rows.h"
@@ -277,6 +280,9 @@ static asn_status take_list(asnd_call *c, grouped_plan *p, int i, int64_t *count
     return ASN_OK;
 }
 
+/* The executor's copy of the plan. Cost: ten for an element of x, since every one
+ * meets a column of weights at least; products then use the device's threads by
+ * themselves. */
 static asn_status plan_groups(asnd_call *c, const grouped_plan *plan) {
     grouped_plan *p =
         asn_call_plan(c, plan->type == 2 ? columns_body : rows_body, sizeof *p,
@@ -288,6 +294,8 @@ static asn_status plan_groups(asnd_call *c, const grouped_plan *plan) {
     return ASN_OK;
 }
 
+/* Versions without the parameter have ends. (2, sparse pairs of group and size, is
+ * a newer version's; it is refused here with the two that are allowed.) */
 static asn_status group_list_type(const asnd_call *c, grouped_plan *p) {
     int i = asn_call_param_named(c, "groupListType");
     int64_t type = i < 0 ? 0 : asn_call_int(c, i);

@@ -17,6 +17,9 @@
 
 /* ---- what the gradients share */
 
+/* The gradient of a sum of rows: each row that was summed gets the sum's gradient,
+ * times its weight where there is one. Rows that no place names are 0, for they
+ * were dropped. */
 asn_status asn_moe_spread(const asnd_nd *grad, const int64_t *token, const int64_t *row,
                           const void *weight, int64_t n, const asnd_nd *to,
                           asnd_tmp *tmp) {
@@ -49,6 +52,9 @@ asn_status asn_moe_spread(const asnd_nd *grad, const int64_t *token, const int64
     return asn_rows_move(to, row, &same.nd, NULL, n, tmp);
 }
 
+/* The gradient of a weight: the scalar product of the row that it weighed and the
+ * gradient of the row that this went to. The rows are gathered, then multiplied and
+ * summed by a fused reduction in the result's dtype (float32, or float64). */
 asn_status asn_moe_dots(const asnd_nd *a, const int64_t *a_row, const asnd_nd *b,
                         const int64_t *b_row, int64_t n, const asnd_nd *to,
                         asnd_tmp *tmp) {
@@ -72,6 +78,8 @@ asn_status asn_moe_dots(const asnd_nd *a, const int64_t *a_row, const asnd_nd *b
 
 /* ---- by indices */
 
+/* Sorting is stable: of one expert tokens stay in their order, which the gradient
+ * relies on, as it adds them up in that order. */
 static asn_status permute_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *tokens = asn_exec_nd(e, p->at[0]), *out = asn_exec_nd(e, p->at[4]);
@@ -150,6 +158,8 @@ typedef struct {
     int64_t tokens, k;
 } unpermute_plan;
 
+/* Without probs each weight is 1, and the sum is MoeTokenPermute's gradient. Places
+ * beyond the rows that are left were dropped, and add nothing. */
 static asn_status unpermute_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const unpermute_plan *p = plan;
     const asnd_nd *from = asn_exec_nd(e, p->from), *out = asn_exec_nd(e, p->out);
@@ -221,6 +231,8 @@ static asn_status check_back(const asnd_call *c, int at, int probs, int sum,
     return asn_call_same_shape(c, probs, 2, (int64_t[]){p->tokens, p->k});
 }
 
+/* What the three ways back share. Without rows and without tokens there is nothing
+ * to do; with tokens alone the outputs must still be set to 0. */
 static asn_status plan_back(asnd_call *c, asnd_body_fn fn, const unpermute_plan *plan) {
     if (asn_call_operand(c, 0)->is_empty && plan->tokens == 0) return ASN_OK;
     unpermute_plan *p =

@@ -12,6 +12,8 @@
  */
 #include "device/opapi/moe/rows.h"
 
+/* One walk over the sorted numbers for all experts; numbers above the last expert
+ * are not counted. */
 static asn_status tokens_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]), *out = asn_exec_nd(e, p->at[2]);
@@ -27,6 +29,8 @@ static asn_status tokens_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_rows_write(out, count);
 }
 
+/* See the file's head. An unsorted operand gives counts up to the first number that
+ * is too large, as it would on a sequential reading of the definition. */
 asn_status asn_planner_moe_tokens(asnd_call *c) {
     int64_t experts = asn_call_int(c, 1);
     ASN_TRY(asn_call_rank(c, 0, 1, 1));
@@ -66,6 +70,8 @@ static asn_status sources(const int64_t *counts, int64_t ranks, int64_t experts,
     return ASN_OK;
 }
 
+/* Counts are checked by `sources` before a row is moved. Scales are vectors, or
+ * rows of a matrix; both go with their tokens. */
 static asn_status rerouting_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *tokens = asn_exec_nd(e, p->at[0]), *ranks = asn_exec_nd(e, p->at[1]);
@@ -89,6 +95,8 @@ static asn_status rerouting_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_rows_write(asn_exec_nd(e, p->at[8]), per_expert);
 }
 
+/* See the file's head. Outputs that go with what is absent may be absent, and must
+ * be there otherwise. */
 asn_status asn_planner_moe_rerouting(asnd_call *c) {
     const asnd_nd *tokens = asn_call_nd(c, 0), *scales = asn_call_nd(c, 2);
     ASN_TRY(asn_call_rank(c, 0, 2, 2));

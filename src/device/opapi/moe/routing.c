@@ -11,8 +11,8 @@
  * that are left are zeros. V3 takes the experts of activeExpertRange alone, and gives
  * expandedRowIdx as order itself with rowIdxType 1; it moves a scale with each row.
  *
- * MoeComputeExpertTokens: entries up to and with each expert, of sorted experts.
- * MoeReRouting: rows lie by rank, then expert; they are put by expert, then rank.
+ * Numbers are worked on as int64, whatever the tensors have: there are few of them, and
+ * one body then serves all versions and dtypes.
  */
 #include <string.h>
 
@@ -135,6 +135,9 @@ static asn_status expand(aclOpExecutor *e, const init_plan *p, const entries *s,
     return asn_rows_move(&line.nd, NULL, &scale.nd, from, n, tmp);
 }
 
+/* The order first, then where each place of it goes, then everything that is
+ * written from these two. Nothing depends on the number of threads: only rows are
+ * moved in parallel. */
 static asn_status init_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const init_plan *p = plan;
     const int64_t *number = NULL;
@@ -248,6 +251,8 @@ static asn_status check_tokens(const asnd_call *c, init_plan *p, int64_t experts
     return ASN_OK;
 }
 
+/* What the three versions share. The work is that of moving x's rows; sorting some
+ * numbers for each of them is little beside it. */
 static asn_status plan_init(asnd_call *c, const init_plan *plan) {
     init_plan *p = asn_call_plan(c, init_body, sizeof *p,
                                  500 + (double)asn_nd_size(asn_call_nd(c, 0)));
@@ -258,6 +263,7 @@ static asn_status plan_init(asnd_call *c, const init_plan *plan) {
     return ASN_OK;
 }
 
+/* Before a version says what it has. */
 static const init_plan none = {.row_idx = -1,
                                .scale = -1,
                                .out_expert = -1,

@@ -27,6 +27,7 @@ typedef struct {
     int64_t *token, *expert;
 } entries;
 
+/* Room for n entries. It lasts as long as the call. */
 static asn_status entries_new(asnd_tmp *tmp, int64_t n, entries *s) {
     ASN_TRY(asn_rows_ints(tmp, n, &s->token));
     return asn_rows_ints(tmp, n, &s->expert);
@@ -133,6 +134,8 @@ static asn_status by_token(const entries *s, const map_plan *p, asnd_tmp *tmp,
 
 /* ---- bodies */
 
+/* Rows by expert, as the entries lie; sortedIndices tell the way back: for each
+ * token, in their order, the places where its copies went. */
 static asn_status permute_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const map_plan *p = plan;
     entries s;
@@ -171,6 +174,8 @@ static asn_status permute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
 
 /* ---- planners */
 
+/* What both planners share. Without entries the gradient of tokens is still set, to
+ * 0. */
 static asn_status plan_map(asnd_call *c, asnd_body_fn fn, const map_plan *plan,
                            int64_t h) {
     if (plan->n == 0 && plan->tokens == 0) return ASN_OK;
@@ -208,6 +213,7 @@ static asn_status check_even(const asnd_call *c, const map_plan *p) {
         c->op->name, (long long)p->n, (long long)each, p->padded ? "experts" : "tokens");
 }
 
+/* A vector of n numbers of int32 or int64. */
 static asn_status check_indices(const asnd_call *c, int i, int64_t n) {
     ASN_TRY(asn_call_position_dtype(c, i));
     return asn_call_same_shape(c, i, 1, &n);

@@ -15,15 +15,20 @@
 /* Rows i of n belong to band i * BANDS / n. */
 enum { BANDS = 32 };
 
+/* As many bands as there are rows, up to BANDS; their bounds do not depend on the
+ * number of threads, and so neither does a result. */
 static int64_t bands_of(int64_t n) {
     return n < BANDS ? n : BANDS;
 }
 
+/* Room for one number even where there are none, so that the pointer is never NULL. */
 asn_status asn_rows_ints(asnd_tmp *tmp, int64_t n, int64_t **values) {
     *values = asn_tmp_alloc(tmp, (size_t)(n > 0 ? n : 1) * sizeof **values);
     return *values == NULL ? ASN_ERR_MEMORY : ASN_OK;
 }
 
+/* For sums with as many terms for each row; the last of rows + 1 numbers is the end
+ * of all. */
 asn_status asn_rows_even(asnd_tmp *tmp, int64_t rows, int64_t step, int64_t **start) {
     ASN_TRY(asn_rows_ints(tmp, rows + 1, start));
     for (int64_t i = 0; i <= rows; i++)
@@ -31,6 +36,8 @@ asn_status asn_rows_even(asnd_tmp *tmp, int64_t rows, int64_t step, int64_t **st
     return ASN_OK;
 }
 
+/* The device's stable sort, with the numbers as keys. sorted may be NULL where only
+ * the order is wanted. */
 asn_status asn_rows_order(const int64_t *numbers, int64_t n, int64_t *order,
                           int64_t *sorted) {
     asnd_view in, to, values;
@@ -40,6 +47,8 @@ asn_status asn_rows_order(const int64_t *numbers, int64_t n, int64_t *order,
     return asn_cpu_sort(&in.nd, 0, 0, sorted ? &values.nd : NULL, &to.nd);
 }
 
+/* To a tensor of any integer dtype and strides; numbers too large for it wrap, as
+ * in a cast. */
 asn_status asn_rows_write(const asnd_nd *to, const int64_t *numbers) {
     asnd_view from;
     asn_view_plain(&from, ASN_I64, to->ndim, to->shape, (void *)(uintptr_t)numbers);
@@ -48,6 +57,8 @@ asn_status asn_rows_write(const asnd_nd *to, const int64_t *numbers) {
 
 /* ---- moving */
 
+/* Row to_at[i] of `to` gets row from_at[i] of `from`, for i < n; without numbers row i.
+ */
 typedef struct {
     const asnd_nd *to, *from;
     const int64_t *to_at, *from_at;
@@ -55,6 +66,8 @@ typedef struct {
     size_t bytes; /* of a row */
 } move_job;
 
+/* A negative number: no row is written, or a row of zeros is. Two rows that go to
+ * one place are a race, which callers exclude by giving every place once. */
 static void move_band(void *ctx, int64_t band) {
     const move_job *j = ctx;
     int64_t end = (band + 1) * j->n / j->bands;
@@ -83,6 +96,8 @@ static bool has_lines(const asnd_nd *a) {
     return a->strides[1] == asn_itemsize(a->dtype) || a->shape[1] == 1;
 }
 
+/* Sources that overlap the target are copied first; a target whose rows are not
+ * lines of memory is written through a copy. */
 asn_status asn_rows_move(const asnd_nd *to, const int64_t *to_at, const asnd_nd *from,
                          const int64_t *from_at, int64_t n, asnd_tmp *tmp) {
     ASN_TRY(check_numbers(to_at, n, to->shape[0]));
@@ -108,6 +123,7 @@ asn_status asn_rows_move(const asnd_nd *to, const int64_t *to_at, const asnd_nd 
 
 /* ---- sums */
 
+/* A sum with everything in memory that rows can be read from line by line. */
 typedef struct {
     const asnd_rows_sum *s;
     const asnd_nd *to, *from, *bias, *plus[2];
@@ -130,6 +146,8 @@ static void add_f32(int64_t n, float *restrict acc, const float *restrict row, f
         acc[i] += w * row[i];
 }
 
+/* The same for float64. Two functions instead of a template: the compiler
+ * vectorises both as they stand. */
 static void add_f64(int64_t n, double *restrict acc, const double *restrict row,
                     double w) {
     for (int64_t i = 0; i < n; i++)
@@ -177,6 +195,9 @@ static asn_status lines_of(const asnd_nd *a, const asnd_nd *to, asnd_tmp *tmp,
     return asn_move(&v->nd, a);
 }
 
+/* Everything that numbers could get wrong is checked before the first row is
+ * written. Sums are in float32 (float64 for float64), term after term in the given
+ * order. */
 asn_status asn_rows_sum(const asnd_rows_sum *s, const asnd_nd *to, asnd_tmp *tmp) {
     int64_t rows = to->shape[0], h = to->shape[1], terms = s->start[rows];
     asnd_view from, bias, plus[2], target;
