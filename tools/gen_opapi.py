@@ -322,7 +322,7 @@ def expression_lines(op):
             consts = f"consts_{op.name}_{n}"
             lines.append(f"static const double {consts}[] = {{{', '.join(map(repr, e.consts))}}};")
         inits.append(f"{{steps_{op.name}_{n}, {consts}, {len(e.steps)}, {str(op.floats).lower()}, "
-                     f"{e.promotes:#x}, {weak:#x}}}")  # fmt: skip
+                     f"{str('reciprocal(' in text).lower()}, {e.promotes:#x}, {weak:#x}}}")  # fmt: skip
     if inits:
         lines.append(f"static const asnd_ew ew_{op.name}[] = {{{', '.join(inits)}}};")
     return lines

@@ -106,3 +106,12 @@ def check_integers(op, dtype):
         assert error.code == 161002, error
         return
     np.testing.assert_array_equal(got, want.astype(got.dtype))
+
+
+@pytest.mark.parametrize("dtype", [d for d in WHOLE if d != bool], ids=str)
+def test_reciprocals_of_integers(dtype):
+    """Of floats where the output is, as PyTorch's; test_integers compares the others."""
+    x = np.array([[1, 3, 4, 0]]).astype(dtype)
+    out = np.zeros(x.shape, np.float32)
+    run("Reciprocal", x, out)
+    np.testing.assert_array_equal(out, np.array([[1, np.float32(1) / 3, 0.25, np.inf]], np.float32))

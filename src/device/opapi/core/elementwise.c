@@ -93,12 +93,14 @@ asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew) {
 }
 
 /* `floats`: the operator is one of real analysis (a sine, a quotient), whatever loops
- * integers have. An expression of no tensors takes the output's dtype. */
+ * integers have; `inverts`: with an output of floats it is. An expression of no tensors
+ * takes the output's dtype. */
 static asn_status choose_loop(builder *b, asn_dtype out) {
     asn_dtype t = asn_ew_promote(b->c, b->ew);
     if (t == ASN_DTYPE_NONE) t = out;
     b->loop = t;
-    bool detour = b->ew->floats && !asn_is_inexact(t);
+    bool detour =
+        (b->ew->floats || (b->ew->inverts && asn_is_inexact(out))) && !asn_is_inexact(t);
     if (!detour && all_loops(b->ew, t)) return ASN_OK;
     if (asn_is_inexact(t)) return no_loop(b, t);
     b->loop = out == ASN_F64 || out == ASN_C128 ? ASN_F64 : ASN_F32;

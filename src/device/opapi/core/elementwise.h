@@ -25,6 +25,7 @@ typedef struct {
     const double *consts;
     uint8_t num_steps;
     bool floats;       /* integers are computed in floating point */
+    bool inverts;      /* so they are where the output is: 1 / 2 is 0.5, then */
     uint16_t promotes; /* bit i: parameter i takes part in the loop dtype */
     uint16_t weak;     /* bit i: a factor that is left out when it is 1 (alpha) */
 } asnd_ew;
