@@ -1,5 +1,5 @@
 """One process of a program on several NPUs: collectives, a sub-group, messages, and training with
-DistributedDataParallel. Started once for each rank by test_distributed.py, with torch.distributed's
+DistributedDataParallel, sharded parameters (FSDP2) and layers split over devices. Started once for each rank by test_distributed.py, with torch.distributed's
 environment variables (MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE)."""
 
 import os
@@ -7,6 +7,13 @@ import os
 import torch
 import torch.distributed as dist
 import torch_npu  # noqa: F401
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.npu.set_device(rank)
@@ -39,37 +46,58 @@ if rank == size - 1:
     same(got.cpu(), torch.arange(5.0) * 2)
 group = dist.new_group([0])
 if rank == 0:
-    alone = torch.ones(1, device=device)
-    dist.all_reduce(alone, group=group)
-    assert alone.item() == 1
+    one = torch.ones(1, device=device)
+    dist.all_reduce(one, group=group)
+    assert one.item() == 1
 objects = [None] * size
 dist.all_gather_object(objects, {"rank": rank})
 assert [o["rank"] for o in objects] == list(range(size))
 
 
-def train(model, data, target, steps=5):
-    """Trains on the rows given; returns the parameters."""
+def losses(model, data, target, steps=5):
+    """Trains on the rows given; returns each step's loss."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    told = []
     for _ in range(steps):
         optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(data), target).backward()
+        loss = torch.nn.functional.mse_loss(model(data), target)
+        loss.backward()
         optimizer.step()
-    return [p.detach().cpu() for p in model.parameters()]
+        told.append(loss.detach())
+    return torch.stack(told)
 
 
-def network():
+def network(where):
     """The same weights in every process."""
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2))
+    layers = torch.nn.Linear(8, 12), torch.nn.Tanh(), torch.nn.Linear(12, 2)
+    return torch.nn.Sequential(*layers).to(where)
 
 
 torch.manual_seed(1)
 data, target = torch.randn(4 * size, 8), torch.randn(4 * size, 2)
+alone = losses(network("cpu"), data, target)
 own = slice(4 * rank, 4 * rank + 4)
-model = torch.nn.parallel.DistributedDataParallel(network().to(device))
-got = train(model, data[own].to(device), target[own].to(device))
-for a, b in zip(got, train(network(), data, target), strict=True):
-    same(a, b, rtol=1e-5, atol=1e-6)
+mine = data[own].to(device), target[own].to(device)
+
+model = torch.nn.parallel.DistributedDataParallel(network(device))
+mean = losses(model, *mine)
+dist.all_reduce(mean)
+same(mean.cpu() / size, alone, rtol=1e-5, atol=1e-6)
+
+mesh = init_device_mesh("npu", (size,))
+model = network(device)
+for layer in (model[0], model[2], model):
+    fully_shard(layer, mesh=mesh)
+mean = losses(model, *mine)
+dist.all_reduce(mean)
+same(mean.cpu() / size, alone, rtol=1e-5, atol=1e-6)
+
+plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+model = parallelize_module(network(device), mesh, plan)
+split = losses(model, data.to(device), target.to(device))
+same(split.cpu(), alone, rtol=1e-5, atol=1e-6)
+
 dist.barrier()
 dist.destroy_process_group()
 print("rank", rank, "done")
