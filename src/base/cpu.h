@@ -15,6 +15,16 @@
 typedef enum { ASN_ISA_BASELINE, ASN_ISA_AVX2, ASN_ISA_AVX512, ASN_ISA_COUNT } asn_isa;
 
 asn_isa asn_cpu_isa(void); /* resolved once */
+
+/* A hint to the core while a loop waits for another one. */
+static inline void asn_cpu_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 /* ASN_ERR_VALUE where ASNUMPY_ISA names none of them. For whoever opens a device:
  * asn_cpu_isa reads such a name as none. */
 ASN_CHECK_RESULT asn_status asn_cpu_isa_check(void);

@@ -52,6 +52,8 @@ static const function functions[] = {
     {ASN_OP_ARCCOSH, acoshf, acosh, acoshl, 3, 3, 1, 5},
     {ASN_OP_ARCTANH, atanhf, atanh, atanhl, 2, 2, -1, 1},
     {ASN_OP_CBRT, cbrtf, cbrt, cbrtl, 1, 3.5, -100, 100},
+    {ASN_OP_ERF, erff, erf, erfl, 2, 2, -6, 6},
+    {ASN_OP_ERFC, erfcf, erfc, erfcl, 4, 4, -6, 26.5},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

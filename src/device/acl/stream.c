@@ -29,6 +29,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cpu.h"
+
 enum { SPIN_NS = 30000, WAIT_SPIN_NS = 5000, ERROR_TEXT_MAX = 256, QUEUE_MAX = 1 << 16 };
 
 typedef rt_task task;
@@ -77,15 +79,6 @@ static int64_t launch_delay_ns(void) {
 /* A delayed device never counts as idle for inline tasks. */
 static uint32_t idle_state(void) {
     return launch_delay_ns() > 0 ? ASNRT_DELAYED : 0;
-}
-
-/* A hint to the core while spinning. */
-static inline void cpu_relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
 }
 
 int32_t rt_stream_device(const rt_stream *stream) {
@@ -242,7 +235,7 @@ static void worker_wait(rt_stream *s) {
     while (atomic_load_explicit(&s->pushed, memory_order_relaxed) == seen &&
            rt_now() < end) {
         for (int i = 0; i < 16; i++)
-            cpu_relax();
+            asn_cpu_relax();
     }
     pthread_mutex_lock(&s->lock);
     while (!s->stop && (s->first == NULL || (atomic_load(&s->head.state) & ASNRT_BUSY))) {
@@ -377,7 +370,7 @@ static bool stream_spin(rt_stream *s) {
     int64_t end = rt_now() + WAIT_SPIN_NS;
     do {
         for (int i = 0; i < 16; i++)
-            cpu_relax();
+            asn_cpu_relax();
         if (stream_is_idle(s)) return true;
     } while (rt_now() < end);
     return false;

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "base/forks.h"
 #include "device/cpu/fpflags.h"
 
@@ -92,14 +93,6 @@ static int64_t now_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline void relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* `home`: the CPU's number among the workers, which picks the range to begin with. */
 static void claim_chunks(int home) {
     int n = region.num_ranges;
@@ -148,7 +141,7 @@ static bool spin(worker *w, unsigned seen, int soon, int64_t begun) {
         for (int i = 0; i < 64; i++) {
             if (atomic_load_explicit(&w->ticket, memory_order_acquire) != seen)
                 return true;
-            relax();
+            asn_cpu_relax();
         }
         int64_t last = now;
         if (now - begun > SPIN_NS) sched_yield();
@@ -298,7 +291,7 @@ static int call_workers(int helpers, bool hot_only) {
 static void await_workers(void) {
     for (int i = 0; i < 20000; i++) {
         if (atomic_load_explicit(&region.inside, memory_order_acquire) == 0) return;
-        relax();
+        asn_cpu_relax();
     }
     atomic_store(&region.caller_waits, true);
     int inside;

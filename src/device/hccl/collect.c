@@ -97,10 +97,6 @@ static HcclResult go(plan *p) {
     return HCCL_SUCCESS;
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* The own share; operand and result may overlap. */
 static void copy(void *to, const void *from, size_t size) {
     if (to != from && size > 0) memmove(to, from, size);
@@ -123,7 +119,7 @@ static HcclResult all_reduce_short(plan *p, const hccl_call *call, size_t size) 
 static size_t piece(const plan *p, size_t size, uint32_t k, size_t *at) {
     size_t ranks = p->comm->size, unit = p->unit, count = size / unit;
     size_t each = (count + ranks - 1) / ranks;
-    size_t begin = smaller(k * each, count), end = smaller(begin + each, count);
+    size_t begin = hccl_least(k * each, count), end = hccl_least(begin + each, count);
     *at = begin * unit;
     return (end - begin) * unit;
 }
@@ -166,7 +162,7 @@ static HcclResult all_reduce(hccl_comm *c, const hccl_call *call) {
     char *to = call->to;
     size_t before = 0;
     for (size_t at = 0; at < total || before > 0;) {
-        size_t size = smaller(total - at, block);
+        size_t size = hccl_least(total - at, block);
         if (before > 0) hand_out(p, to + at - before, before);
         if (size > 0) scatter_and_reduce(p, from + at, to + at, size);
         HCCL_TRY(go(p));
@@ -198,11 +194,11 @@ static HcclResult reduce_scatter(hccl_comm *c, const hccl_call *call) {
             size_t n = (call->send_counts ? call->send_counts[k] : call->count) * unit;
             size_t begin = (call->send_at ? call->send_at[k] : k * call->count) * unit;
             if (k != c->rank && at < n)
-                send_to(p, k, from + begin + at, smaller(n - at, HCCL_PIECE));
+                send_to(p, k, from + begin + at, hccl_least(n - at, HCCL_PIECE));
         }
         if (at < own)
             reduce_to(p, from + own_at + at, (char *)call->to + at,
-                      smaller(own - at, HCCL_PIECE));
+                      hccl_least(own - at, HCCL_PIECE));
         HCCL_TRY(go(p));
     }
     return HCCL_SUCCESS;
@@ -215,7 +211,7 @@ static HcclResult reduce(hccl_comm *c, const hccl_call *call) {
     const char *from = call->from;
     if (c->size == 1) copy(call->to, from, total);
     for (size_t at = 0; at < total && c->size > 1; at += HCCL_PIECE) {
-        size_t size = smaller(total - at, HCCL_PIECE);
+        size_t size = hccl_least(total - at, HCCL_PIECE);
         if (c->rank == call->peer) {
             reduce_to(p, from + at, (char *)call->to + at, size);
         } else {
@@ -304,7 +300,7 @@ static HcclResult all_to_all(hccl_comm *c, const hccl_call *call) {
         const char *out = from + call->send_at[k] * call->unit;
         char *in = to + call->recv_at[j] * call->recv_unit;
         if (i == 0) {
-            copy(in, out, smaller(sent, got));
+            copy(in, out, hccl_least(sent, got));
         } else {
             send_to(p, k, out, sent);
             receive_from(p, j, in, got);

@@ -18,6 +18,10 @@
 #include "device/acl/asnrt.h"
 #include "hccl/hccl.h"
 
+static inline size_t hccl_least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /* ---- errors and settings (error.c) */
 
 /* Sets the thread's message, as aclGetRecentErrMsg returns it, and returns `code`. */

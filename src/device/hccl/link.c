@@ -152,18 +152,14 @@ static void tell(hccl_link *l) {
         (void)send(l->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* At most CHUNK, and not across the ring's end; 0: the ring is full. */
 static size_t ring_push(hccl_link *l, const void *data, size_t size) {
     ring *r = &l->memory->rings[l->side];
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
     if (head - tail >= RING) return 0;
-    size_t n = smaller(smaller(size, CHUNK), RING - (size_t)(head - tail));
-    n = smaller(n, RING - (size_t)(head % RING));
+    size_t n = hccl_least(hccl_least(size, CHUNK), RING - (size_t)(head - tail));
+    n = hccl_least(n, RING - (size_t)(head % RING));
     if (n == 0) return 0;
     memcpy(r->data + head % RING, data, n);
     atomic_store_explicit(&r->head, head + n, memory_order_release);
@@ -178,7 +174,7 @@ static const void *ring_peek(hccl_link *l, size_t size, size_t *there) {
     uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
     size_t has =
         tail < head ? (size_t)(head - tail) : 0; /* the tail may round up first */
-    *there = smaller(smaller(size, has), RING - (size_t)(tail % RING));
+    *there = hccl_least(hccl_least(size, has), RING - (size_t)(tail % RING));
     return r->data + tail % RING;
 }
 
@@ -228,10 +224,10 @@ static size_t remote_pull(hccl_link *l, void *data, size_t size) {
 static const void *remote_peek(hccl_link *l, size_t size, size_t *there) {
     int32_t pid = l->memory->sides[!l->side].direct.pid;
     if (pid == l->memory->sides[l->side].direct.pid) {
-        *there = smaller(size, READ);
+        *there = hccl_least(size, READ);
         return (const void *)(uintptr_t)l->remote;
     }
-    *there = hccl_direct_read(pid, l->remote, l->buffer, smaller(size, READ));
+    *there = hccl_direct_read(pid, l->remote, l->buffer, hccl_least(size, READ));
     if (*there == 0) l->dead = true;
     return l->buffer;
 }
@@ -289,9 +285,9 @@ static const void *tcp_peek(hccl_link *l, size_t unit, size_t size, size_t *ther
         l->begin = 0;
         l->end = has;
     }
-    if (has < smaller(size, BUFFER / 2) && l->end < BUFFER)
+    if (has < hccl_least(size, BUFFER / 2) && l->end < BUFFER)
         l->end += tcp_receive(l, l->buffer + l->end, BUFFER - l->end);
-    *there = smaller(l->end - l->begin, size) / unit * unit;
+    *there = hccl_least(l->end - l->begin, size) / unit * unit;
     return l->buffer + l->begin;
 }
 
@@ -332,8 +328,8 @@ void hccl_link_take(hccl_link *l, size_t size) {
 size_t hccl_link_pull(hccl_link *l, void *data, size_t size) {
     size_t there;
     if (l->memory == NULL) return tcp_pull(l, data, size);
-    if (l->remote != 0) return remote_pull(l, data, smaller(size, 4 * READ));
-    const void *at = ring_peek(l, smaller(size, CHUNK), &there);
+    if (l->remote != 0) return remote_pull(l, data, hccl_least(size, 4 * READ));
+    const void *at = ring_peek(l, hccl_least(size, CHUNK), &there);
     if (there == 0) return 0;
     memcpy(data, at, there);
     ring_take(l, there);

@@ -14,18 +14,12 @@
 #include <poll.h>
 #include <sched.h>
 
+#include "base/cpu.h"
+
 /* BUSY: most messages of two ranks with a core each come within it; YIELDS: with fewer
  * cores than ranks. */
 enum { BUSY_NS = 3000, AWAKE_NS = 30000, SLEEP_MS = 200 };
 static const int64_t ENDING_NS = 1000000000;
-
-static inline void cpu_relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 typedef struct {
     hccl_comm *comm;
@@ -230,7 +224,7 @@ HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction 
         if (comm->patience != 0 && now > comm->patience) return HCCL_E_AGAIN;
         if (now - since < AWAKE_NS) {
             if (now - since < BUSY_NS) {
-                cpu_relax();
+                asn_cpu_relax();
             } else {
                 (void)sched_yield();
             }

@@ -214,17 +214,13 @@ static asn_status plan_product(asnd_call *c, matmul_plan *q, int self, int a, in
         size *= shape[d];
     double depth = (double)x->shape[x->ndim - (q->trans_a ? 2 : 1)];
     double rate = q->loop == ASN_F32 || q->loop == ASN_F64 ? 25 : 1; /* flops per ns */
-    matmul_plan *p =
-        asn_call_plan(c, matmul_body, sizeof *p, 300 + 2 * (double)size * depth / rate);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *q;
-    p->head = head;
-    p->a = c->first[a];
-    p->b = c->first[b];
-    p->self = self < 0 ? -1 : c->first[self];
-    p->out = c->first[out];
-    return ASN_OK;
+    matmul_plan p = *q;
+    p.a = c->first[a];
+    p.b = c->first[b];
+    p.self = self < 0 ? -1 : c->first[self];
+    p.out = c->first[out];
+    return asn_call_keep(c, matmul_body, &p, sizeof p,
+                         300 + 2 * (double)size * depth / rate);
 }
 
 /* Mm, BatchMatMul (arg: 2 or 3 dimensions), Matmul (any), Mv, Dot, Ger (self, mat2, out,

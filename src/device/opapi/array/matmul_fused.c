@@ -124,14 +124,10 @@ asn_status asn_planner_transposed_matmul(asnd_call *c) {
     ASN_TRY(asn_call_convertible(c, q.loop, 9));
     if (asn_call_operand(c, 9)->is_empty) return ASN_OK;
     double work = (double)asn_nd_size(asn_call_nd(c, 9)) * (double)x[0][2] / 10;
-    transposed_plan *p = asn_call_plan(c, transposed_body, sizeof *p, 300 + work);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    q.head = p->head;
     q.a = c->first[0];
     q.b = c->first[1];
     q.out = c->first[9];
-    *p = q;
-    return ASN_OK;
+    return asn_call_keep(c, transposed_body, &q, sizeof q, 300 + work);
 }
 
 /* ---- FusedMatmul */

@@ -170,14 +170,11 @@ asn_status asn_planner_kv_rope(asnd_call *c) {
         plan.out[i] = c->first[14 + i];
     }
     if (asn_nd_size(kv) == 0) return ASN_OK;
-    kv_plan *p = asn_call_plan(c, kv_body, sizeof *p, 500 + 4 * (double)asn_nd_size(kv));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    plan.head = p->head;
     plan.kv = c->first[0];
     plan.gamma = c->first[1];
     plan.cos = c->first[2];
     plan.sin = c->first[3];
     plan.index = c->first[4];
-    *p = plan;
-    return ASN_OK;
+    return asn_call_keep(c, kv_body, &plan, sizeof plan,
+                         500 + 4 * (double)asn_nd_size(kv));
 }

@@ -180,12 +180,7 @@ static asn_status check_pair(const asnd_call *c, int tokens, int cache, paged_pl
 static asn_status plan_pages(asnd_call *c, asnd_body_fn fn, const paged_plan *plan) {
     double size = (double)asn_nd_size(&c->e->operands[plan->tokens[0]].nd);
     if (size == 0) return ASN_OK;
-    paged_plan *p = asn_call_plan(c, fn, sizeof *p, 500 + size);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *plan;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, fn, plan, sizeof *plan, 500 + size);
 }
 
 /* What compresses the cache must be absent. */

@@ -264,10 +264,6 @@ asn_status asn_planner_formula(asnd_call *c) {
     double size = 1;
     for (int d = 0; d < f.ndim; d++)
         size *= (double)f.shape[d];
-    formula_plan *p =
-        asn_call_plan(c, formula_body, sizeof *p, 200 + 0.5 * size * f.ew->num_steps);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    f.head = p->head;
-    memcpy(p, &f, sizeof f);
-    return ASN_OK;
+    return asn_call_keep(c, formula_body, &f, sizeof f,
+                         200 + 0.5 * size * f.ew->num_steps);
 }

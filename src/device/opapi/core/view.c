@@ -269,6 +269,15 @@ void *asn_call_plan(asnd_call *c, asnd_body_fn fn, size_t size, double work_ns) 
     return asn_call_adopt(c, fn, plan, work_ns) == ASN_OK ? plan : NULL;
 }
 
+asn_status asn_call_keep(asnd_call *c, asnd_body_fn fn, const void *plan, size_t size,
+                         double work_ns) {
+    const size_t head = sizeof(asnd_plan_head);
+    char *kept = asn_call_plan(c, fn, size, work_ns);
+    if (kept == NULL) return ASN_ERR_MEMORY;
+    memcpy(kept + head, (const char *)plan + head, size - head);
+    return ASN_OK;
+}
+
 asn_status asn_call_adopt(asnd_call *c, asnd_body_fn fn, asnd_plan_head *plan,
                           double work_ns) {
     plan->fn = fn;

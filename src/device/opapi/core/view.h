@@ -76,6 +76,10 @@ typedef struct {
 /* Memory for the plan in the executor, with its body set; NULL with the error set. */
 void *asn_call_plan(asnd_call *c, asnd_body_fn fn, size_t size, double work_ns);
 
+/* A copy of a plan of `size` bytes, but for its head. ASN_ERR_MEMORY. */
+ASN_CHECK_RESULT asn_status asn_call_keep(asnd_call *c, asnd_body_fn fn, const void *plan,
+                                          size_t size, double work_ns);
+
 /* The same for a plan that exists already, at the executor's memory. */
 ASN_CHECK_RESULT asn_status asn_call_adopt(asnd_call *c, asnd_body_fn fn,
                                            asnd_plan_head *plan, double work_ns);

@@ -112,9 +112,6 @@ asn_status asn_planner_moe_finalize(asnd_call *c) {
                                  c->op->params[expert].name);
     }
     if (asn_nd_size(y) == 0) return ASN_OK;
-    finalize_plan *p = asn_call_plan(c, finalize_body, sizeof *p, 500 + (double)(n * h));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    plan.head = p->head;
     plan.from = c->first[0];
     plan.at = c->first[at];
     plan.plus[0] = c->first[x1];
@@ -125,6 +122,5 @@ asn_status asn_planner_moe_finalize(asnd_call *c) {
     plan.out = c->first[out];
     plan.rows = rows;
     plan.k = k;
-    *p = plan;
-    return ASN_OK;
+    return asn_call_keep(c, finalize_body, &plan, sizeof plan, 500 + (double)(n * h));
 }

@@ -233,13 +233,8 @@ static asn_status check_best(const asnd_call *c, int64_t k) {
  * work (10 an expert) is of the sort, not of the softmax. */
 static asn_status plan_of(asnd_call *c, const gate_plan *plan, asnd_body_fn fn) {
     if (asn_nd_size(asn_call_nd(c, 0)) == 0) return ASN_OK;
-    gate_plan *p = asn_call_plan(c, fn, sizeof *p,
-                                 500 + 10 * (double)asn_nd_size(asn_call_nd(c, 0)));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *plan;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, fn, plan, sizeof *plan,
+                         500 + 10 * (double)asn_nd_size(asn_call_nd(c, 0)));
 }
 
 /* MoeGatingTopKSoftmax(x, finished, k, yOut, expertIdxOut, rowIdxOut), V2(x, finished, k,

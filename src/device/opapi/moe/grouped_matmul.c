@@ -284,18 +284,12 @@ static asn_status take_list(asnd_call *c, grouped_plan *p, int i, int64_t *count
  * meets a column of weights at least; products then use the device's threads by
  * themselves. */
 static asn_status plan_groups(asnd_call *c, const grouped_plan *plan) {
-    grouped_plan *p =
-        asn_call_plan(c, plan->type == 2 ? columns_body : rows_body, sizeof *p,
-                      1000 + 10 * (double)asn_nd_size(&c->e->operands[plan->x].nd));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *plan;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, plan->type == 2 ? columns_body : rows_body, plan,
+                         sizeof *plan,
+                         1000 + 10 * (double)asn_nd_size(&c->e->operands[plan->x].nd));
 }
 
-/* Versions without the parameter have ends. (2, sparse pairs of group and size, is
- * a newer version's; it is refused here with the two that are allowed.) */
+/* Versions without the parameter have ends. */
 static asn_status group_list_type(const asnd_call *c, grouped_plan *p) {
     int i = asn_call_param_named(c, "groupListType");
     int64_t type = i < 0 ? 0 : asn_call_int(c, i);

@@ -235,13 +235,8 @@ static asn_status check_back(const asnd_call *c, int at, int probs, int sum,
  * to do; with tokens alone the outputs must still be set to 0. */
 static asn_status plan_back(asnd_call *c, asnd_body_fn fn, const unpermute_plan *plan) {
     if (asn_call_operand(c, 0)->is_empty && plan->tokens == 0) return ASN_OK;
-    unpermute_plan *p =
-        asn_call_plan(c, fn, sizeof *p, 500 + (double)asn_nd_size(asn_call_nd(c, 0)));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *plan;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, fn, plan, sizeof *plan,
+                         500 + (double)asn_nd_size(asn_call_nd(c, 0)));
 }
 
 /* MoeTokenUnpermute(permutedTokens, sortedIndices, probs, paddedMode, restoreShape, out);

@@ -254,13 +254,8 @@ static asn_status check_tokens(const asnd_call *c, init_plan *p, int64_t experts
 /* What the three versions share. The work is that of moving x's rows; sorting some
  * numbers for each of them is little beside it. */
 static asn_status plan_init(asnd_call *c, const init_plan *plan) {
-    init_plan *p = asn_call_plan(c, init_body, sizeof *p,
-                                 500 + (double)asn_nd_size(asn_call_nd(c, 0)));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *plan;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, init_body, plan, sizeof *plan,
+                         500 + (double)asn_nd_size(asn_call_nd(c, 0)));
 }
 
 /* Before a version says what it has. */

@@ -179,12 +179,7 @@ static asn_status permute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
 static asn_status plan_map(asnd_call *c, asnd_body_fn fn, const map_plan *plan,
                            int64_t h) {
     if (plan->n == 0 && plan->tokens == 0) return ASN_OK;
-    map_plan *p = asn_call_plan(c, fn, sizeof *p, 500 + (double)(plan->n * h));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *plan;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, fn, plan, sizeof *plan, 500 + (double)(plan->n * h));
 }
 
 static const map_plan none = {

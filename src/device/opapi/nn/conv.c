@@ -204,13 +204,7 @@ static double work_of(const conv_plan *p) {
 
 /* A plan in the executor's memory, as *q. */
 static asn_status adopt(asnd_call *c, asnd_body_fn body, const conv_plan *q) {
-    /* The head is the plan's own: *q has none. */
-    conv_plan *p = asn_call_plan(c, body, sizeof *p, work_of(q));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *q;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, body, q, sizeof *q, work_of(q));
 }
 
 /* ---- forward */

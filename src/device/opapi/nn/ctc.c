@@ -252,10 +252,6 @@ asn_status asn_planner_ctc(asnd_call *c) {
     p.alpha = c->first[loss + 1];
     if (backward) p.dy = c->first[0];
     if (backward) p.out = c->first[9];
-    ctc_plan *plan = asn_call_plan(
-        c, ctc_body, sizeof p, 500 + 40 * (double)(p.times * p.count) * (double)p.row);
-    if (plan == NULL) return ASN_ERR_MEMORY;
-    p.head = plan->head;
-    *plan = p;
-    return ASN_OK;
+    return asn_call_keep(c, ctc_body, &p, sizeof p,
+                         500 + 40 * (double)(p.times * p.count) * (double)p.row);
 }

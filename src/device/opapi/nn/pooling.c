@@ -154,18 +154,14 @@ static asn_status pool_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
  * sides. */
 static asn_status adopt(asnd_call *c, int from, int to, int index, const pool_plan *q) {
     if (asn_call_operand(c, to)->is_empty) return ASN_OK;
-    pool_plan *p = asn_call_plan(c, pool_body, sizeof *p, work_of(asn_call_nd(c, from)));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *q;
-    p->head = head;
-    p->from = c->first[from];
-    p->to = c->first[to];
-    p->index = index < 0 ? -1 : c->first[index];
-    p->planes = q->w.planes;
-    p->few = q->w.out[0] * q->w.out[1] * q->w.out[2];
-    p->many = q->w.in[0] * q->w.in[1] * q->w.in[2];
-    return ASN_OK;
+    pool_plan p = *q;
+    p.from = c->first[from];
+    p.to = c->first[to];
+    p.index = index < 0 ? -1 : c->first[index];
+    p.planes = q->w.planes;
+    p.few = q->w.out[0] * q->w.out[1] * q->w.out[2];
+    p.many = q->w.in[0] * q->w.in[1] * q->w.in[2];
+    return asn_call_keep(c, pool_body, &p, sizeof p, work_of(asn_call_nd(c, from)));
 }
 
 /* Both parameters are of a real floating dtype. */

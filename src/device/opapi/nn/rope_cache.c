@@ -168,10 +168,6 @@ asn_status asn_planner_rope_cache(asnd_call *c) {
     const int64_t want[] = {plan.num_sections, tokens};
     ASN_TRY(asn_call_same_shape(c, 0, plan.num_sections ? 2 : 1,
                                 plan.num_sections ? want : want + 1));
-    cache_plan *p = asn_call_plan(c, cache_body, sizeof *p,
-                                  300 + 2 * (double)(asn_nd_size(q) + asn_nd_size(k)));
-    if (p == NULL) return ASN_ERR_MEMORY;
-    plan.head = p->head;
     plan.positions = c->first[0];
     plan.cache = c->first[3];
     for (int i = 0; i < 2; i++) {
@@ -181,6 +177,6 @@ asn_status asn_planner_rope_cache(asnd_call *c) {
     plan.tokens = tokens;
     plan.columns = cache->shape[1] / 2;
     plan.extent = head;
-    *p = plan;
-    return ASN_OK;
+    return asn_call_keep(c, cache_body, &plan, sizeof plan,
+                         300 + 2 * (double)(asn_nd_size(q) + asn_nd_size(k)));
 }

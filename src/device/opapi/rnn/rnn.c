@@ -359,11 +359,7 @@ asn_status asn_planner_rnn(asnd_call *c) {
     ASN_TRY(tensor_of(c, "cy", 3, state, &p.cy));
     ASN_TRY(check_saved(c, &p, false));
     p.x = c->first[0];
-    asnd_rnn *plan = asn_call_plan(c, asn_rnn_forward_body, sizeof *plan, work_of(&p));
-    if (plan == NULL) return ASN_ERR_MEMORY;
-    p.head = plan->head;
-    *plan = p;
-    return ASN_OK;
+    return asn_call_keep(c, asn_rnn_forward_body, &p, sizeof p, work_of(&p));
 }
 
 /* LstmBackward(input, hx, params, dy, dh, dc, i, j, f, o, h, c, tanhC, batchSizes,
@@ -393,10 +389,5 @@ asn_status asn_planner_rnn_backward(asnd_call *c) {
     ASN_TRY(tensor_of(c, "dcPrev", 3, state, &p.dc0));
     ASN_TRY(check_saved(c, &p, true));
     p.x = c->first[0];
-    asnd_rnn *plan =
-        asn_call_plan(c, asn_rnn_backward_body, sizeof *plan, 2 * work_of(&p));
-    if (plan == NULL) return ASN_ERR_MEMORY;
-    p.head = plan->head;
-    *plan = p;
-    return ASN_OK;
+    return asn_call_keep(c, asn_rnn_backward_body, &p, sizeof p, 2 * work_of(&p));
 }

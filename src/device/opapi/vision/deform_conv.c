@@ -328,12 +328,7 @@ static asn_status one_dtype(const asnd_call *c) {
 static asn_status adopt(asnd_call *c, asnd_body_fn body, const deform_plan *q) {
     double samples = (double)(q->grid.batch * q->grid.points);
     double work = samples * (double)q->grid.channels * (4 + (double)q->conv.cy / 5);
-    deform_plan *p = asn_call_plan(c, body, sizeof *p, 1000 + work + 50 * samples);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    asnd_plan_head head = p->head;
-    *p = *q;
-    p->head = head;
-    return ASN_OK;
+    return asn_call_keep(c, body, q, sizeof *q, 1000 + work + 50 * samples);
 }
 
 /* DeformableConv2d(x, weight, offset, bias, kernelSize, stride, padding, dilation,

@@ -78,12 +78,8 @@ static asn_status plan_rois(asnd_call *c, const int64_t *in, bool back) {
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     /* About four elements by four weights a bin. */
     double all = (double)(g->count * g->channels * g->pooled[0] * g->pooled[1]);
-    roi_plan *p = asn_call_plan(c, roi_body, sizeof *p, 1000 + 20 * all);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    q.head = p->head;
     q.t = asn_image_dtype(asn_call_nd(c, 0)->dtype);
-    *p = q;
-    return ASN_OK;
+    return asn_call_keep(c, roi_body, &q, sizeof q, 1000 + 20 * all);
 }
 
 /* ROIAlign(self, rois, spatialScale, pooledHeight, pooledWidth, sampleNum, roiEndMode,
