@@ -104,7 +104,7 @@ def table(rows, stream):
     heading = f"{first['group']}, {first['threads']} thread{'s' if first['threads'] > 1 else ''}"
     stream.write(f"\n{paint(BOLD, heading)}: {groups.GROUPS[first['group']]}\n")
     titles = "".join(f"{SHORT.get(n, n):>10s}" for n in others)
-    stream.write(paint(DIM, f"{'':{wide}s}{'AsNumpy':>11s}{'NumPy':>11s}{'ratio':>8s}{'bar':>7s}"
+    stream.write(paint(DIM, f"{'':{wide}s}{'AsNumpy':>11s}{groups.YARDSTICK.get(first['group'], 'NumPy'):>11s}{'ratio':>8s}{'bar':>7s}"
                             f"{titles}{'limit':>7s}{'kept':>6s}") + "\n")  # fmt: skip
     for row in rows:
         stream.write(line(row, others, wide, paint) + "\n")

@@ -67,16 +67,16 @@ class Session:
                         "repeats": args.repeats, "limits": {}, "versions": {}, "missing": {}, "rows": [],
                         "crashed": []}  # fmt: skip
 
-    def worker(self, threads, skip):
+    def worker(self, batch, threads, skip):
         """One process; yields its events. Its errors go to a log beside the results."""
-        request = {"groups": self.args.group, "quick": self.args.quick, "skip": skip, "threads": threads,
+        request = {"groups": batch, "quick": self.args.quick, "skip": skip, "threads": threads,
                    "peers": self.args.peers, "repeats": self.args.repeats, "row_seconds": self.args.row_seconds, "budget": self.args.budget,
                    "limits": self.results["limits"].get(str(threads))}  # fmt: skip
         self.args.json.parent.mkdir(parents=True, exist_ok=True)
         with open(self.args.json.with_suffix(".log"), "a") as log:
             process = subprocess.Popen([sys.executable, str(HERE / "runner.py")], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=log, text=True,
-                                       env={**os.environ, **peers.environment(threads)})  # fmt: skip
+                                       env={**(groups.environment(batch[0]) or os.environ), **peers.environment(threads)})  # fmt: skip
             json.dump(request, process.stdin)
             process.stdin.close()
             try:
@@ -85,15 +85,15 @@ class Session:
                 process.kill()
                 process.wait()
 
-    def run(self, threads, bar):
-        """All rows with one number of threads; a row that ends its worker is noted and passed over."""
-        rows = groups.select(self.args.group, self.args.quick, threads)
+    def run(self, batch, threads, bar):
+        """A batch's rows with one number of threads; a row that ends its worker is noted and passed over."""
+        rows = groups.select(batch, self.args.quick, threads)
         left = collections.Counter(r.group for r in rows)
         done = 0
         while done < len(rows):
             before = done
             finished = False
-            for event in self.worker(threads, done):
+            for event in self.worker(batch, threads, done):
                 kind = event.pop("event")
                 if kind == "limits":
                     self.results["limits"][str(threads)] = event["limits"]
@@ -153,7 +153,8 @@ def main():
     total = sum(len(groups.select(args.group, args.quick, t)) for t in args.threads)
     with tqdm(total=total, unit="row", dynamic_ncols=True, disable=not sys.stderr.isatty()) as bar:
         for threads in args.threads:
-            session.run(threads, bar)
+            for batch in groups.batches(args.group):
+                session.run(batch, threads, bar)
     session.write()
     report.summary(session.results["rows"], sys.stdout)
     for name, why in session.results["missing"].items():

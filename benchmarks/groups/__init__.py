@@ -33,7 +33,21 @@ GROUPS = {
     "allocator": "device memory: allocations against malloc and aclrtMalloc, copies behind the program",
     "streams": "independent jobs in a batch against one after the other; late launches; what a stream costs",
     "importing": "a fresh interpreter's import",
+    "torch": "PyTorch's device npu against PyTorch's CPU backend (make build/torch_npu/.ready)",
 }
+YARDSTICK = {"torch": "PyTorch"}  # what stands in NumPy's column
+
+
+def batches(names):
+    """The named groups as lists for one process each: those with an environment of their own run apart."""
+    together = [n for n in names if environment(n) is None]
+    return [b for b in [together, *([n] for n in names if n not in together)] if b]
+
+
+def environment(group):
+    """The variables that the group's process starts with beside the threads'; None: none of its own."""
+    module = importlib.import_module(f"groups.{group}")
+    return module.environment() if hasattr(module, "environment") else None
 
 
 def rows_of(group):

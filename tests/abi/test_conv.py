@@ -52,6 +52,22 @@ def tensors(*arrays):
     return [torch.tensor(np.ascontiguousarray(a), requires_grad=True) for a in arrays]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_filters(dtype):
+    """Strips of filters of every height, rows of every length, with and without a bias."""
+    for k in range(24):
+        cx, cy, kernel = int(RNG.integers(1, 12)), 3 + k, RNG.integers(1, 5, 2)
+        stride, pad = RNG.integers(1, 3, 2), RNG.integers(0, 2, 2)
+        x = values(2, cx, *RNG.integers(5, 70, 2)).astype(dtype)
+        w, b = values(cy, cx, *kernel).astype(dtype), values(cy).astype(dtype) if k % 3 else None
+        options = [stride.tolist(), pad.tolist(), [1, 1], False, [0, 0], 1]
+        a = [None if t is None else torch.tensor(t) for t in (x, w, b)]
+        want = torch.nn.functional.conv2d(*a, options[0], options[1])
+        y = np.empty(want.shape, dtype)
+        run("Convolution", x, w, b, *options, y, 0)
+        close(y, want, rtol=0, atol=1e-4 if dtype == np.float32 else 1e-12)
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("spatial", [1, 2, 3])
 def test_convolution(spatial, transposed):

@@ -101,6 +101,14 @@ def test_max_with_mask():
     run("MaxPool2dWithMask", x[:0], [2], [2], [0], [1], False, y[:0], mask[:0])
 
 
+def test_max_of_an_empty_window():
+    """All of the image lies between the window's elements: no maximum, no position."""
+    x, y = np.ones((1, 2, 3, 3), np.float32), np.empty((1, 2, 1, 1), np.float32)
+    mask = np.empty((1, 2, 4, 64), np.int8)
+    run("MaxPool2dWithMask", x, [2], [1], [1], [4], False, y, mask)
+    assert (y == -np.inf).all() and not mask.any()
+
+
 def test_max_onnx():
     for dtype in (np.float32, np.float16, ml_dtypes.bfloat16, np.int32, np.int64, np.uint8, np.int16,
                   np.int8, np.uint16):  # fmt: skip

@@ -23,11 +23,11 @@ typedef struct {
     int64_t y_row, y_plane; /* in Y: from a row, from a filter to the next */
 } asnd_conv_flat;
 
-/* A strip has from ASN_CONV_LEAST to ASN_CONV_STRIP filters. */
-enum { ASN_CONV_LEAST = 3, ASN_CONV_STRIP = 6, ASN_CONV_SLACK = 64 /* bytes */ };
+enum { ASN_CONV_SLACK = 64 /* bytes */ };
 
 /* What one instruction set has for a dtype. */
 typedef struct asnd_conv_loops {
+    int most; /* filters of a strip; it has half as many at least */
     /* Positions [first, end) of a strip of filters: y = w * x + bias (or NULL). x is read
      * up to ASN_CONV_SLACK bytes beyond what `end` needs; lanes that count for nothing
      * may compute with anything there. w: filters of `terms` elements. */
@@ -40,13 +40,13 @@ typedef struct asnd_conv_loops {
 } asnd_conv_loops;
 
 extern const asnd_conv_loops asn_conv_f32_avx2, asn_conv_f64_avx2;
+extern const asnd_conv_loops asn_conv_f32_avx512, asn_conv_f64_avx512;
 
 /* asn_conv_to_y where it is faster than the patches and products of conv.c, whose result
  * is the same within rounding; *done says whether it was. A block's terms are added in
  * their order, each rounded once with its product, then the blocks, then the bias: bits
  * depend neither on the number of threads nor on what lies beside. Windows, channels and
- * filters are not 0. With AVX2 alone: AVX-512 has products of our own (gemm_panels.h).
- * ASN_ERR_MEMORY. */
+ * filters are not 0. With AVX2 and AVX-512. ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_conv_direct(const asnd_conv *g, asn_dtype t,
                                             const void *x, const void *w,
                                             const void *bias, void *y, bool *done);

@@ -13,6 +13,8 @@
 #define NAME(f) f##_f32
 #define T       float
 #define V       __m256
+#define STRIP   6
+#define VECS    2
 #define LOAD    _mm256_loadu_ps
 #define STORE   _mm256_storeu_ps
 #define SPLAT   _mm256_set1_ps
@@ -23,6 +25,8 @@
 #define NAME(f) f##_f64
 #define T       double
 #define V       __m256d
+#define STRIP   6
+#define VECS    2
 #define LOAD    _mm256_loadu_pd
 #define STORE   _mm256_storeu_pd
 #define SPLAT   _mm256_set1_pd
@@ -30,7 +34,7 @@
 #define ADD     _mm256_add_pd
 #include "device/cpu/nn/conv_direct.inc"
 
-const asnd_conv_loops asn_conv_f32_avx2 = {strip_f32, row_f32},
-                      asn_conv_f64_avx2 = {strip_f64, row_f64};
+const asnd_conv_loops asn_conv_f32_avx2 = {6, strip_f32, row_f32},
+                      asn_conv_f64_avx2 = {6, strip_f64, row_f64};
 
 #endif

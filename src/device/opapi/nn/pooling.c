@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "device/cpu/threads.h"
 #include "device/opapi/core/plan.h"
 #include "device/opapi/nn/pool_window.h"
 
@@ -48,8 +49,8 @@ static int64_t mask_row(const asnd_windows *w) {
     return ((w->out[1] * w->out[2] + 15) / 16 + 1) * 32;
 }
 
-/* The element of window (b, c) at the mask's row r, flat in the plane; -1: outside. Here
- * share holds where a window starts before the image's edge cuts it. */
+/* The element of window o at the mask's row r, flat in the plane; -1: outside. Here share
+ * holds where a window starts before the image's edge cuts it. */
 static int64_t mask_element(const pool_plan *p, int64_t r, int64_t o) {
     const asnd_windows *w = &p->w;
     int64_t i = w->share[1][o / w->out[2]] + r / p->columns * w->step[1];
@@ -57,34 +58,60 @@ static int64_t mask_element(const pool_plan *p, int64_t r, int64_t o) {
     return i < 0 || i >= w->in[1] || j < 0 || j >= w->in[2] ? -1 : i * w->in[2] + j;
 }
 
-/* 1 where the window's element is its maximum. */
-static asn_status mask_write(const pool_plan *p, asnd_tmp *tmp, const int64_t *index,
-                             const asnd_nd *out) {
-    asnd_view mask;
-    ASN_TRY(asn_tmp_view(tmp, ASN_I8, out->ndim, out->shape, &mask));
-    memset(mask.nd.data, 0, (size_t)(p->planes * p->rows * p->mask));
-    for (int64_t i = 0; i < p->planes * p->rows; i++) {
-        char *row = mask.nd.data + i * p->mask;
-        const int64_t *at = index + i / p->rows * p->few;
-        for (int64_t o = 0; o < p->few; o++)
-            row[o] = mask_element(p, i % p->rows, o) == at[o];
-    }
-    return asn_move(out, &mask.nd);
+/* A plane's bytes and positions: a task each, as windows are. */
+typedef struct {
+    const pool_plan *p;
+    char *mask;
+    int64_t *index;
+} mask_job;
+
+/* 1 at the row of each window's maximum. */
+static void mask_write_plane(void *ctx, int64_t plane) {
+    const mask_job *m = ctx;
+    const pool_plan *p = m->p;
+    const asnd_windows *w = &p->w;
+    char *mask = m->mask + plane * p->rows * p->mask;
+    const int64_t *at = m->index + plane * p->few;
+    memset(mask, 0, (size_t)(p->rows * p->mask));
+    for (int64_t b = 0; b < w->out[1]; b++)
+        for (int64_t c = 0; c < w->out[2]; c++, mask++, at++) {
+            if (w->start[1][b] >= w->stop[1][b] || w->start[2][c] >= w->stop[2][c])
+                continue; /* between its taps lies all of the image */
+            int64_t i = *at / w->in[2] - w->share[1][b];
+            int64_t j = *at % w->in[2] - w->share[2][c];
+            mask[(i / w->step[1] * p->columns + j / w->step[2]) * p->mask] = 1;
+        }
 }
 
 /* A window without a 1 has no position (-1). */
+static void mask_read_plane(void *ctx, int64_t plane) {
+    const mask_job *m = ctx;
+    const pool_plan *p = m->p;
+    const char *mask = m->mask + plane * p->rows * p->mask;
+    int64_t *at = m->index + plane * p->few;
+    for (int64_t o = 0; o < p->few; o++)
+        at[o] = -1;
+    for (int64_t r = 0; r < p->rows; r++, mask += p->mask)
+        for (int64_t o = 0; o < p->few; o++)
+            if (mask[o]) at[o] = mask_element(p, r, o);
+}
+
+/* Positions into a mask, and back. */
+static asn_status mask_write(const pool_plan *p, asnd_tmp *tmp, int64_t *index,
+                             const asnd_nd *out) {
+    asnd_view mask;
+    ASN_TRY(asn_tmp_view(tmp, ASN_I8, out->ndim, out->shape, &mask));
+    mask_job m = {.p = p, .mask = mask.nd.data, .index = index};
+    asn_pool_run(mask_write_plane, &m, p->planes, (double)(p->planes * p->few) * 8);
+    return asn_move(out, &mask.nd);
+}
+
 static asn_status mask_read(const pool_plan *p, asnd_tmp *tmp, const asnd_nd *in,
                             int64_t *index) {
     asnd_view mask;
     ASN_TRY(asn_image_plain(tmp, in, ASN_I8, &mask));
-    for (int64_t i = 0; i < p->planes * p->few; i++)
-        index[i] = -1;
-    for (int64_t i = 0; i < p->planes * p->rows; i++) {
-        const char *row = mask.nd.data + i * p->mask;
-        int64_t *at = index + i / p->rows * p->few;
-        for (int64_t o = 0; o < p->few; o++)
-            if (row[o]) at[o] = mask_element(p, i % p->rows, o);
-    }
+    mask_job m = {.p = p, .mask = mask.nd.data, .index = index};
+    asn_pool_run(mask_read_plane, &m, p->planes, (double)(p->planes * p->few * p->rows));
     return ASN_OK;
 }
 
@@ -129,7 +156,7 @@ static asn_status pool_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_window_max(&p->w, t, in, out, (int64_t *)where.nd.data);
         if (p->index >= 0) {
             const asnd_nd *got = asn_exec_nd(e, p->index);
-            const int64_t *found = (const int64_t *)where.nd.data;
+            int64_t *found = (int64_t *)where.nd.data;
             ASN_TRY(p->mask ? mask_write(p, tmp, found, got) : asn_move(got, &where.nd));
         }
         break;
