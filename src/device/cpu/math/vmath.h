@@ -130,6 +130,8 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 #define V_COSH_SAFE_F   85.0f
 #define V_COSH_ALONE_D  30.0 /* e^-2x is nothing beside 1 */
 #define V_COSH_ALONE_F  15.0f
+#define V_ERF_ONE_D     6.0 /* beyond, results round to 1 */
+#define V_ERF_ONE_F     4.0f
 #define V_ERFC_NEAR_D   0.5
 #define V_ERFC_NEAR_F   0.0f
 #define V_ERFC_CENTRE_D 4.0

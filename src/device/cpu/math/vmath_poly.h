@@ -26,7 +26,8 @@ V_FUNCTION float v_fmaf(float a, float b, float c) {
 #define V_P6(f, x, a, b, c, d, e, g)    f(V_P5(f, x, b, c, d, e, g), x, a)
 #define V_P7(f, x, a, b, c, d, e, g, h) f(V_P6(f, x, b, c, d, e, g, h), x, a)
 #define V_P8(f, x, a, ...)              f(V_P7(f, x, __VA_ARGS__), x, a)
-#define V_P10(f, x, a, b, c, ...)       f(f(f(V_P7(f, x, __VA_ARGS__), x, c), x, b), x, a)
+#define V_P9(f, x, a, ...)              f(V_P8(f, x, __VA_ARGS__), x, a)
+#define V_P10(f, x, a, ...)             f(V_P9(f, x, __VA_ARGS__), x, a)
 /* A list of coefficients as arguments. */
 #define V_CALL(polynomial, ...) polynomial(__VA_ARGS__)
 
@@ -97,6 +98,24 @@ V_FUNCTION double v_erf_poly(double z) {
 V_FUNCTION float v_erf_polyf(float z) {
     return V_P7(v_fmaf, z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f,
                 -0x1.b7f90ep-6f, 0x1.5405b2p-8f, -0x1.a3f7p-11f, 0x1.496a3p-14f);
+}
+/* log2(erfc(x)), 1 <= x <= V_ERF_ONE: error of erf(x) 2^-59, 2^-29. */
+V_FUNCTION double v_erf_power(double x) {
+    double z = x * x;
+    double even =
+        V_P10(v_fma, z, -0x1.166cb5fb7ba74p-22, -0x1.d6407d7f82aa1p-1,
+              0x1.c2f3acf3fd4f9p-6, -0x1.4e8599014310fp-9, -0x1.0f66da547641fp-14,
+              0x1.107bd04e2b6d2p-14, 0x1.a2debc3a443d2p-18, 0x1.856293129abb2p-23,
+              0x1.96abfa6bf039fp-30, 0x1.aa21442aa4619p-40);
+    double odd = V_P9(
+        v_fma, z, -0x1.a0be5755f8d44p+0, -0x1.2f94bf07fd328p-3, 0x1.a8620b50b95fbp-12,
+        0x1.e501e0c925074p-11, -0x1.a9b30139e54b3p-14, -0x1.8fa6d1c7b6344p-16,
+        -0x1.495924345619p-20, -0x1.51ad392e657ffp-26, -0x1.303de99b222bbp-34);
+    return v_fma(odd, x, even);
+}
+V_FUNCTION float v_erf_powerf(float x) {
+    return V_P7(v_fmaf, x, -0x1.0223cp-11f, -0x1.a044a6p+0f, -0x1.d75ee6p-1f,
+                -0x1.30a5dcp-3f, 0x1.021a7ep-5f, -0x1.16b71cp-8f, 0x1.19fb38p-12f);
 }
 /* exp(x^2) erfc(x) (x + K) of t = (x - K) / (x + K), K = V_ERFC_CENTRE, for 1/2 <= x <=
  * 26.6 (0 <= x <= 9.4): error 2^-53, 2^-25. */
