@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from aclnn import lib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
@@ -160,6 +161,26 @@ def test_reductions():
             p=p,
             epsilon=0.0,
         )
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
+def test_distances_gradient(p):
+    """As torch_npu calls it: every argument spread over rows, rows and columns."""
+    x1, x2 = normal(2, 5, 3), normal(2, 4, 3)
+    x2[0, 0] = x1[0, 1]  # a distance of 0 has no gradient
+    leaf = torch.tensor(x1, requires_grad=True)
+    distances = torch.cdist(leaf, torch.tensor(x2), p)
+    grad = normal(*distances.shape)
+    distances.backward(torch.tensor(grad))
+    parts = (grad[..., None], x1[:, :, None], x2[:, None], distances.detach().numpy()[..., None])
+    spread = [np.ascontiguousarray(np.broadcast_to(a, (2, 5, 4, 3))) for a in parts]
+    order = -1.0 if np.isinf(p) else p
+    check("CdistGrad", spread, leaf.grad.numpy(), rtol=1e-4, p=order)
+    out = np.zeros_like(x1)
+    assert call("CdistGrad", spread, [out], p=-2.0) == 161002
+    assert b"must not be negative" in lib.aclGetRecentErrMsg()
+    assert call("CdistGrad", [*spread[:3], spread[3][:1]], [out], p=order) == 161002
+    assert call("CdistGrad", [a[:, :, :0] for a in spread], [out], p=order) == 0 and not out.any()
 
 
 def test_moves():

@@ -6,7 +6,8 @@
  * between PyTorch's ways to the same result.
  *
  * CdistBackward(grad, x1, x2, cdist, p, out): the gradient by x1, as torch.cdist has it;
- * a distance of 0 has none.
+ * a distance of 0 has none. The type CdistGrad has the same arguments, all spread to
+ * (..., rows of x1, rows of x2, columns), and sums over the rows of x2.
  *
  * x2 is transposed once for each batch, so that the distances of a row of x1 to many rows
  * of x2 are one loop over neighbouring numbers for each column. Halves are computed in
@@ -267,4 +268,50 @@ asn_status asn_planner_cdist_backward(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 3, x1->ndim, shape));
     ASN_TRY(asn_call_same_shape(c, 5, x1->ndim, x1->shape));
     return plan_distance(c, 1, 5);
+}
+
+/* CdistGrad. n[1..3]: rows, lines of one, columns. */
+static asn_status slopes_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    distance_work w = {.m = p->n[1], .n = p->n[2], .width = p->n[3], .p = p->arg[4].f};
+    const void **inputs[] = {&w.grad, &w.x1, &w.x2, &w.dist};
+    asnd_view result;
+    if (w.p == -1) w.p = INFINITY;
+    for (int i = 0; i < 4; i++)
+        ASN_TRY(
+            asn_packed_data(asn_exec_nd(e, p->at[i]), p->loop, tmp, (void *)inputs[i]));
+    ASN_TRY(asn_packed_out(e, p, 5, p->loop, tmp, &result));
+    w.out = result.nd.data;
+    asn_pool_run(p->loop == ASN_F64 ? slopes_row_f64 : slopes_row_f32, &w, w.m,
+                 8 * (double)w.m * (double)(w.n * w.width + 1));
+    return asn_packed_done(e, p, 5, &result);
+}
+
+asn_status asn_planner_cdist_grad(asnd_call *c) {
+    const asnd_nd *grad = asn_call_nd(c, 0);
+    int64_t shape[ASN_ND_MAX_DIMS], rows = 1;
+    asn_dtype loop = ASN_F32;
+    for (int i = 0; i < 6; i += i == 3 ? 2 : 1) {
+        ASN_TRY(asn_call_floating(c, i));
+        if (asn_call_nd(c, i)->dtype == ASN_F64) loop = ASN_F64;
+    }
+    ASN_TRY(asn_call_rank(c, 0, 3, ASN_ND_MAX_DIMS));
+    ASN_TRY(check_order(c, 4));
+    const int ndim = grad->ndim;
+    for (int i = 1; i < 4; i++)
+        ASN_TRY(asn_call_same_shape(c, i, ndim, grad->shape));
+    memcpy(shape, grad->shape, (size_t)(ndim - 2) * sizeof *shape);
+    shape[ndim - 2] = grad->shape[ndim - 1];
+    ASN_TRY(asn_call_same_shape(c, 5, ndim - 1, shape));
+    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    for (int d = 0; d < ndim - 2; d++)
+        rows *= shape[d];
+    const double all = (double)asn_nd_size(grad);
+    asnd_packed *p = asn_packed_plan(c, slopes_body, 500 + 8 * all);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->loop = loop;
+    p->n[1] = rows;
+    p->n[2] = grad->shape[ndim - 2];
+    p->n[3] = grad->shape[ndim - 1];
+    return ASN_OK;
 }

@@ -95,6 +95,7 @@ ASN_CHECK_RESULT asn_status asn_check_scattered(const asnd_call *c, int index_at
 /* distance.c, svd.c, cross_entropy.c */
 ASN_PLANNER(cdist);
 ASN_PLANNER(cdist_backward);
+ASN_PLANNER(cdist_grad);
 ASN_PLANNER(svd);
 ASN_PLANNER(softmax_cross_entropy);
 ASN_PLANNER(cross_entropy);
