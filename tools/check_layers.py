@@ -55,6 +55,7 @@ INSIDE["device/opapi"] = {
     "vision": {"core", "nn"},
     "moe": {"core", "nn"},
     "cache": {"core", "nn", "moe"},
+    "joined": {"core", "quant"},
     "type": {"core"},
 }
 # The engine: what is recorded; how the device's operators are called; what recorded operations become; NumPy's calls, whose few

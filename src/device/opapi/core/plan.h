@@ -366,6 +366,12 @@ ASN_PLANNER(moe_map_permute_grad);
 ASN_PLANNER(grouped_matmul);
 ASN_PLANNER(grouped_matmul_add);
 
+/* joined/product.c: arg is what is before the product times 8, and what is behind it:
+ * nothing, all-gather, reduce-scatter, all-reduce, all-to-all; experts.c: arg 1 is the
+ * way back */
+ASN_PLANNER(joined_product);
+ASN_PLANNER(joined_experts);
+
 /* cache/paged.c, advance_step.c, sampling.c, kv_rope.c */
 ASN_PLANNER(scatter_paged);
 ASN_PLANNER(gather_paged);

@@ -1,0 +1,111 @@
+/* CPU device, operators: groups of ranks, as operators use them (see joined.h). */
+#include "device/opapi/joined/joined.h"
+
+#include <string.h>
+
+/* The message of a group that is not found says what the program may have forgotten. */
+asn_status asn_join_group(asnd_call *c, uint32_t *ranks, uint32_t *rank) {
+    const char *name = c->args[asn_call_param_named(c, "group")].p;
+    const asnrtGroups *groups = asnrtGroupsGet();
+    if (groups == NULL)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: group is \"%.127s\", but libhccl, which makes groups, "
+                             "is not loaded",
+                             c->op->name, name);
+    c->e->group = groups->find(name, ranks, rank);
+    if (c->e->group != NULL) return ASN_OK;
+    const char *text = aclGetRecentErrMsg();
+    return asn_error_set(ASN_ERR_VALUE, "%s: group: %s; HcclGetCommName gives the name",
+                         c->op->name, text != NULL ? text : "not found");
+}
+
+/* A failure keeps its sentence, with the stream's code for what went wrong outside. */
+static asn_status call_group(aclOpExecutor *e, const asnrtGroupCall *call) {
+    if (asnrtGroupsGet()->call(e->place, e->name, call) == 0) return ASN_OK;
+    const char *text = aclGetRecentErrMsg();
+    return asn_error_set(ASN_ERR_RUNTIME, "%s", text != NULL ? text : "failed");
+}
+
+asn_status asn_join_call(aclOpExecutor *e, asnrtGroupKind kind, asn_dtype dtype,
+                         const void *from, void *to, int64_t count) {
+    asnrtGroupCall call = {.kind = kind,
+                           .dtype = asn_dtype_table[dtype].acl,
+                           .from = from,
+                           .to = to,
+                           .count = (uint64_t)count};
+    /* Nothing to do is alike on every rank. */
+    return count == 0 ? ASN_OK : call_group(e, &call);
+}
+
+/* Even where this rank has nothing: others may. */
+asn_status asn_join_exchange(aclOpExecutor *e, asn_dtype dtype, const void *from,
+                             const int64_t *sends, void *to, const int64_t *receives,
+                             uint32_t ranks, asnd_tmp *tmp) {
+    uint64_t *numbers = asn_tmp_alloc(tmp, 4 * (size_t)ranks * sizeof *numbers);
+    if (numbers == NULL) return ASN_ERR_MEMORY;
+    uint64_t at[2] = {0, 0};
+    for (uint32_t r = 0; r < ranks; r++) {
+        numbers[r] = (uint64_t)sends[r];
+        numbers[2 * ranks + r] = (uint64_t)receives[r];
+        numbers[ranks + r] = at[0];
+        numbers[3 * ranks + r] = at[1];
+        at[0] += (uint64_t)sends[r];
+        at[1] += (uint64_t)receives[r];
+    }
+    asnrtGroupCall call = {.kind = ASNRT_ALL_TO_ALL,
+                           .dtype = asn_dtype_table[dtype].acl,
+                           .from = from,
+                           .to = to,
+                           .sends = numbers,
+                           .sends_at = numbers + ranks,
+                           .receives = numbers + 2 * ranks,
+                           .receives_at = numbers + 3 * ranks};
+    return call_group(e, &call);
+}
+
+/* ---- parameters with one allowed value */
+
+static const struct {
+    const char *name;
+    int64_t value;
+} numbers_allowed[] = {{"commTurn", 0},   {"streamMode", 1}, {"gatherIndex", 0},
+                       {"blockSize", 0},  {"groupSize", 0},  {"commQuantMode", 0},
+                       {"transposeX1", 0}};
+
+/* Tensors that CANN's pages reserve; torch_npu passes empty ones. */
+static const char *const absent[] = {"quantScale", "amaxOutOptional",
+                                     "sendCountsTensorOptional",
+                                     "recvCountsTensorOptional"};
+
+/* commMode names the engine that communicates on an NPU. */
+static asn_status check_text(const asnd_call *c, const char *name,
+                             const char *const *allowed, int count) {
+    int i = asn_call_param_named(c, name);
+    const char *text = i < 0 ? NULL : c->args[i].p;
+    if (text == NULL) return ASN_OK;
+    for (int k = 0; k < count; k++)
+        if (strcmp(text, allowed[k]) == 0) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: %s is \"%.32s\"; \"%s\" is allowed",
+                         c->op->name, name, text, allowed[0]);
+}
+
+asn_status asn_join_reserved(const asnd_call *c) {
+    static const char *const sum[] = {"sum"};
+    static const char *const modes[] = {"aiv", "ai_cpu", "ccu", ""};
+    for (size_t k = 0; k < sizeof numbers_allowed / sizeof *numbers_allowed; k++) {
+        int i = asn_call_param_named(c, numbers_allowed[k].name);
+        if (i >= 0 && asn_call_int(c, i) != numbers_allowed[k].value)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s is %lld; it must be %lld",
+                                 c->op->name, numbers_allowed[k].name,
+                                 (long long)asn_call_int(c, i),
+                                 (long long)numbers_allowed[k].value);
+    }
+    for (size_t k = 0; k < sizeof absent / sizeof *absent; k++) {
+        int at = asn_call_operand_named(c, absent[k]);
+        if (at >= 0 && !c->e->operands[at].is_empty)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s is reserved; it must be NULL",
+                                 c->op->name, absent[k]);
+    }
+    ASN_TRY(check_text(c, "reduceOp", sum, 1));
+    return check_text(c, "commMode", modes, 4);
+}
