@@ -333,6 +333,14 @@ ASN_PLANNER(quant_param);
 ASN_PLANNER(int4_pack);
 ASN_PLANNER(sign_bits);
 
+/* norm_quant.c, act_quant.c: arg 1 of act_quant dequantises first */
+ASN_PLANNER(norm_quant);
+ASN_PLANNER(act_quant);
+ASN_PLANNER(dequant_bias);
+
+/* dynamic_quant.c */
+ASN_PLANNER(dynamic_sets);
+
 /* quant_matmul.c, weight_quant.c, matmul_dequant.c */
 ASN_PLANNER(quant_matmul);
 ASN_PLANNER(weight_quant_matmul);
