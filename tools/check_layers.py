@@ -53,7 +53,7 @@ INSIDE["device/opapi"] = {
     "nn": {"core", "quant"},
     "rnn": {"core", "nn"},
     "vision": {"core", "nn"},
-    "moe": {"core", "nn"},
+    "moe": {"core", "nn", "quant"},
     "cache": {"core", "nn", "moe"},
     "joined": {"core", "quant"},
     "type": {"core"},
