@@ -380,6 +380,10 @@ ASN_PLANNER(grouped_matmul_add);
 ASN_PLANNER(joined_product);
 ASN_PLANNER(joined_experts);
 
+/* joined/dispatch.c */
+ASN_PLANNER(moe_dispatch);
+ASN_PLANNER(moe_combine);
+
 /* cache/paged.c, advance_step.c, sampling.c, kv_rope.c */
 ASN_PLANNER(scatter_paged);
 ASN_PLANNER(gather_paged);

@@ -35,25 +35,6 @@ static asn_status multiply(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c,
     return asn_move(c, &to.nd);
 }
 
-/* Rows by expert and rank from rows by rank and expert, or (back) the other way round.
- * counts: [r * experts + j]. */
-static void permute_rows(const experts_plan *p, const int64_t *counts, int64_t bytes,
-                         const char *from, char *to) {
-    int64_t by_rank = 0;
-    for (uint32_t r = 0; r < p->ranks; r++)
-        for (int64_t j = 0; j < p->experts; j++) {
-            int64_t by_expert = 0, n = counts[r * p->experts + j];
-            for (int64_t i = 0; i <= j; i++)
-                for (uint32_t s = 0; s < (i < j ? p->ranks : r); s++)
-                    by_expert += counts[s * p->experts + i];
-            if (n > 0)
-                memcpy(to + (p->back ? by_rank : by_expert) * bytes,
-                       from + (p->back ? by_expert : by_rank) * bytes,
-                       (size_t)(n * bytes));
-            by_rank += n;
-        }
-}
-
 /* Each expert's rows of x times its weight. counts: of x's rows. */
 static asn_status multiply_experts(aclOpExecutor *e, const experts_plan *p,
                                    const int64_t *counts, const asnd_nd *x,
@@ -78,21 +59,6 @@ static asn_status multiply_experts(aclOpExecutor *e, const experts_plan *p,
     return ASN_OK;
 }
 
-/* Sends rows of `width` elements to where their counts say. */
-static asn_status exchange(aclOpExecutor *e, const experts_plan *p, int64_t width,
-                           asn_dtype dtype, const char *from, char *to, asnd_tmp *tmp) {
-    int64_t *n = asn_tmp_alloc(tmp, 2 * p->ranks * sizeof *n);
-    if (n == NULL) return ASN_ERR_MEMORY;
-    for (uint32_t r = 0; r < p->ranks; r++) {
-        n[r] = n[p->ranks + r] = 0;
-        for (int64_t j = 0; j < p->experts; j++) {
-            n[r] += p->sends[r * p->experts + j] * width;
-            n[p->ranks + r] += p->receives[r * p->experts + j] * width;
-        }
-    }
-    return asn_join_exchange(e, dtype, from, n, to, n + p->ranks, p->ranks, tmp);
-}
-
 /* A row-major temporary of `like`'s dtype and rows, `width` wide. */
 static asn_status rows_new(const asnd_nd *like, int64_t rows, int64_t width,
                            asnd_tmp *tmp, asnd_view *v) {
@@ -106,8 +72,10 @@ static asn_status to_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp *
     ASN_TRY(asn_packed_of(in, in->dtype, tmp, &x));
     ASN_TRY(rows_new(in, y->shape[0], width, tmp, &got));
     ASN_TRY(rows_new(in, y->shape[0], width, tmp, &sorted));
-    ASN_TRY(exchange(e, p, width, in->dtype, x.nd.data, got.nd.data, tmp));
-    permute_rows(p, p->receives, width * item, got.nd.data, sorted.nd.data);
+    ASN_TRY(asn_join_rows(e, in->dtype, width, p->sends, p->receives, p->ranks,
+                          p->experts, x.nd.data, got.nd.data, tmp));
+    asn_join_permute(p->receives, p->ranks, p->experts, false, width * item, got.nd.data,
+                     sorted.nd.data);
     ASN_TRY(multiply_experts(e, p, p->receives, &sorted.nd, y, tmp));
     return p->permuted < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->permuted), &sorted.nd);
 }
@@ -120,8 +88,10 @@ static asn_status from_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp
     ASN_TRY(rows_new(in, in->shape[0], width, tmp, &sorted));
     ASN_TRY(rows_new(in, y->shape[0], width, tmp, &out));
     ASN_TRY(multiply_experts(e, p, p->sends, in, &product.nd, tmp));
-    permute_rows(p, p->sends, width * item, product.nd.data, sorted.nd.data);
-    ASN_TRY(exchange(e, p, width, in->dtype, sorted.nd.data, out.nd.data, tmp));
+    asn_join_permute(p->sends, p->ranks, p->experts, true, width * item, product.nd.data,
+                     sorted.nd.data);
+    ASN_TRY(asn_join_rows(e, in->dtype, width, p->sends, p->receives, p->ranks,
+                          p->experts, sorted.nd.data, out.nd.data, tmp));
     return asn_move(y, &out.nd);
 }
 
@@ -211,7 +181,7 @@ asn_status asn_planner_joined_experts(asnd_call *c) {
     p.turn_weight = asn_call_int(c, asn_call_param_named(c, "transGmmWeight")) != 0;
     p.turn_shared = asn_call_int(c, asn_call_param_named(c, "transMmWeight")) != 0;
     ASN_TRY(asn_join_reserved(c));
-    ASN_TRY(asn_join_group(c, &p.ranks, &rank));
+    ASN_TRY(asn_join_group(c, "group", &p.ranks, &rank));
     int64_t size = asn_call_int(c, asn_call_param_named(c, "epWorldSize"));
     if (size != p.ranks)
         return asn_error_set(ASN_ERR_VALUE,

@@ -4,19 +4,20 @@
 #include <string.h>
 
 /* The message of a group that is not found says what the program may have forgotten. */
-asn_status asn_join_group(asnd_call *c, uint32_t *ranks, uint32_t *rank) {
-    const char *name = c->args[asn_call_param_named(c, "group")].p;
+asn_status asn_join_group(asnd_call *c, const char *parameter, uint32_t *ranks,
+                          uint32_t *rank) {
+    const char *name = c->args[asn_call_param_named(c, parameter)].p;
     const asnrtGroups *groups = asnrtGroupsGet();
     if (groups == NULL)
         return asn_error_set(ASN_ERR_VALUE,
-                             "%s: group is \"%.127s\", but libhccl, which makes groups, "
+                             "%s: %s is \"%.127s\", but libhccl, which makes groups, "
                              "is not loaded",
-                             c->op->name, name);
+                             c->op->name, parameter, name);
     c->e->group = groups->find(name, ranks, rank);
     if (c->e->group != NULL) return ASN_OK;
     const char *text = aclGetRecentErrMsg();
-    return asn_error_set(ASN_ERR_VALUE, "%s: group: %s; HcclGetCommName gives the name",
-                         c->op->name, text != NULL ? text : "not found");
+    return asn_error_set(ASN_ERR_VALUE, "%s: %s: %s; HcclGetCommName gives the name",
+                         c->op->name, parameter, text != NULL ? text : "not found");
 }
 
 /* A failure keeps its sentence, with the stream's code for what went wrong outside. */
@@ -63,19 +64,60 @@ asn_status asn_join_exchange(aclOpExecutor *e, asn_dtype dtype, const void *from
     return call_group(e, &call);
 }
 
+/* ---- rows of tokens */
+
+/* Both orders are walked at once: by rank in steps, by expert from each place's start. */
+void asn_join_permute(const int64_t *counts, uint32_t ranks, int64_t experts, bool back,
+                      int64_t bytes, const char *from, char *to) {
+    int64_t by_rank = 0;
+    for (uint32_t r = 0; r < ranks; r++)
+        for (int64_t j = 0; j < experts; j++) {
+            int64_t by_expert = 0, n = counts[r * experts + j];
+            for (int64_t i = 0; i <= j; i++)
+                for (uint32_t s = 0; s < (i < j ? ranks : r); s++)
+                    by_expert += counts[s * experts + i];
+            if (n > 0)
+                memcpy(to + (back ? by_rank : by_expert) * bytes,
+                       from + (back ? by_expert : by_rank) * bytes, (size_t)(n * bytes));
+            by_rank += n;
+        }
+}
+
+asn_status asn_join_rows(aclOpExecutor *e, asn_dtype dtype, int64_t width,
+                         const int64_t *sends, const int64_t *receives, uint32_t ranks,
+                         int64_t experts, const void *from, void *to, asnd_tmp *tmp) {
+    int64_t *n = asn_tmp_alloc(tmp, 2 * (size_t)ranks * sizeof *n);
+    if (n == NULL) return ASN_ERR_MEMORY;
+    for (uint32_t r = 0; r < ranks; r++) {
+        n[r] = n[ranks + r] = 0;
+        for (int64_t j = 0; j < experts; j++) {
+            n[r] += sends[r * experts + j] * width;
+            n[ranks + r] += receives[r * experts + j] * width;
+        }
+    }
+    return asn_join_exchange(e, dtype, from, n, to, n + ranks, ranks, tmp);
+}
+
 /* ---- parameters with one allowed value */
 
 static const struct {
     const char *name;
     int64_t value;
-} numbers_allowed[] = {{"commTurn", 0},   {"streamMode", 1}, {"gatherIndex", 0},
-                       {"blockSize", 0},  {"groupSize", 0},  {"commQuantMode", 0},
-                       {"transposeX1", 0}};
+} numbers_allowed[] = {
+    {"commTurn", 0},        {"streamMode", 1},         {"gatherIndex", 0},
+    {"blockSize", 0},       {"groupSize", 0},          {"commQuantMode", 0},
+    {"transposeX1", 0},     {"outDtype", 0},           {"groupList_type", 0},
+    {"expertShardType", 0}, {"sharedExpertRankNum", 0}};
 
 /* Tensors that CANN's pages reserve; torch_npu passes empty ones. */
-static const char *const absent[] = {"quantScale", "amaxOutOptional",
+static const char *const absent[] = {"quantScale",
+                                     "amaxOutOptional",
                                      "sendCountsTensorOptional",
-                                     "recvCountsTensorOptional"};
+                                     "recvCountsTensorOptional",
+                                     "xActiveMask",
+                                     "activationScale",
+                                     "weightScale",
+                                     "groupList"};
 
 /* commMode names the engine that communicates on an NPU. */
 static asn_status check_text(const asnd_call *c, const char *name,

@@ -435,7 +435,7 @@ asn_status asn_planner_joined_product(asnd_call *c) {
     bool turned = turn >= 0 && asn_call_int(c, turn) != 0;
     ASN_TRY(asn_join_reserved(c));
     ASN_TRY(check_axes(c, p.before == EXCHANGE));
-    ASN_TRY(asn_join_group(c, &p.ranks, &p.rank));
+    ASN_TRY(asn_join_group(c, "group", &p.ranks, &p.rank));
     ASN_TRY(take_shapes(c, &p, turned));
     p.x1 = c->first[0];
     p.x2 = c->first[1];

@@ -124,3 +124,14 @@ asn_status asn_row_quant_end(aclOpExecutor *e, asnd_row_quant *r) {
     asn_view_plain(&scales, ASN_F32, to->ndim, to->shape, r->scales.nd.data);
     return asn_move(to, &scales.nd);
 }
+
+float asn_quant_row(const float *v, int64_t n, int8_t *q) {
+    float most = 0;
+    for (int64_t j = 0; j < n; j++)
+        most = fmaxf(most, fabsf(v[j]));
+    float scale = most / 127;
+    for (int64_t j = 0; j < n; j++)
+        q[j] = (int8_t)asn_quant_value(scale > 0 ? v[j] / scale : 0, ASN_ROUND_EVEN, -128,
+                                       127);
+    return scale;
+}

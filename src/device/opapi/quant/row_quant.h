@@ -36,6 +36,8 @@ ASN_CHECK_RESULT asn_status asn_row_quant_begin(aclOpExecutor *e, asnd_row_quant
                                                 int64_t rows, int64_t n, asnd_tmp *tmp);
 void asn_row_quant_put(asnd_row_quant *r, int64_t row, int64_t group, float *v,
                        int64_t n);
+/* A row alone: to int8; gives its scale. */
+float asn_quant_row(const float *v, int64_t n, int8_t *q);
 ASN_CHECK_RESULT asn_status asn_row_quant_end(aclOpExecutor *e, asnd_row_quant *r);
 
 #endif
