@@ -223,7 +223,10 @@ def check_dispatch(name, size, rank, dtype):
     rng = np.random.default_rng(10)
     local, k, tokens = EXPERTS, 2, [5 + r for r in range(size)]
     xs = [ints(rng, n, K, dtype=dtype) for n in tokens]
-    ids = [np.stack([rng.permutation(local * size)[:k] for _ in range(n)]).astype(np.int32) for n in tokens]
+    ids = [
+        np.stack([rng.permutation(local * size)[:k] for _ in range(n)]).astype(np.int32)
+        for n in tokens
+    ]
     weights = [ints(rng, n, k, top=3) for n in tokens]
     x, n, experts = xs[rank], tokens[rank], local * size
     room = sum(tokens) * min(local, k) + 3
@@ -231,7 +234,9 @@ def check_dispatch(name, size, rank, dtype):
     # What comes: by this rank's experts, then by the rank and the token it came from.
     comes = [(r, t, j) for e in range(rank * local, (rank + 1) * local) for r in range(size)
              for t in range(tokens[r]) for j in range(k) if ids[r][t, j] == e]  # fmt: skip
-    sizes = [sum(ids[r][t, j] == e for r, t, j in comes) for e in range(rank * local, (rank + 1) * local)]
+    sizes = [
+        sum(ids[r][t, j] == e for r, t, j in comes) for e in range(rank * local, (rank + 1) * local)
+    ]
     group_ = (name, size, rank, experts, "", 0, 0, 0, 1, 0)
 
     def outputs(out):
@@ -240,7 +245,19 @@ def check_dispatch(name, size, rank, dtype):
 
     full = max(tokens) * size
     got = outputs(np.zeros((room, K), dtype))
-    run("MoeDistributeDispatch", strided(x), ids[rank], None, None, weights[rank], *group_, 0, full, 1, *got)
+    run(
+        "MoeDistributeDispatch",
+        strided(x),
+        ids[rank],
+        None,
+        None,
+        weights[rank],
+        *group_,
+        0,
+        full,
+        1,
+        *got,
+    )
     same(wide(got[0][: len(comes)]), np.array([wide(xs[r][t]) for r, t, _ in comes]).reshape(-1, K))
     same(got[3], sizes)
     same(got[6][: len(comes)], [weights[r][t, j] for r, t, j in comes])
@@ -251,7 +268,10 @@ def check_dispatch(name, size, rank, dtype):
     back = strided(np.zeros((n, K), dtype))
     run("MoeDistributeCombine", made, ids[rank], got[2], got[4], weights[rank], None, None, None, None, None, None,
         *group_, full, 0, 0, 0, back)  # fmt: skip
-    want = sum(weights[rank][:, [j]] * wide((wide(x) * (1 + ids[rank][:, [j]])).astype(dtype)) for j in range(k))
+    want = sum(
+        weights[rank][:, [j]] * wide((wide(x) * (1 + ids[rank][:, [j]])).astype(dtype))
+        for j in range(k)
+    )
     same(wide(back), wide(want.astype(np.float32).astype(dtype)))
     # Quantised on the way, by each expert's scales.
     scales = 1 + rng.integers(0, 3, (experts, K)).astype(np.float32)
@@ -267,7 +287,14 @@ def check_dispatch(name, size, rank, dtype):
         same(got[3], np.cumsum(sizes))
 
 
-CHECKS = (check_reduce, check_gather, check_exchange, check_experts, check_dispatch, check_quantised)
+CHECKS = (
+    check_reduce,
+    check_gather,
+    check_exchange,
+    check_experts,
+    check_dispatch,
+    check_quantised,
+)
 
 
 def check_all(name, size, rank):

@@ -115,7 +115,15 @@ def test_empty():
 def test_dispatch_refuses():
     name = group.alone()
     x, ids = np.ones((3, 8), np.float16), np.array([[0, 1], [1, 2], [2, 0]], np.int32)
-    out = [np.ones((6, 8), np.float16), None, np.zeros(6, np.int32), np.zeros(4, np.int64), np.zeros(4, np.int32), None, None]
+    out = [
+        np.ones((6, 8), np.float16),
+        None,
+        np.zeros(6, np.int32),
+        np.zeros(4, np.int64),
+        np.zeros(4, np.int32),
+        None,
+        None,
+    ]
     good = [x, ids, None, None, None, name, 1, 0, 4, None, 0, 0, 0, 1, 0, 0, 3, 1, *out]
     run("MoeDistributeDispatch", *good)
     for i, bad in ((6, 2), (7, 1), (8, 0), (10, 2), (12, 1), (14, 1), (15, 1), (17, 2), (0, x[:2]), (1, ids.astype(np.float32)),
@@ -132,7 +140,13 @@ def test_dispatch_refuses():
     good = [out[0], ids, out[2], out[4], np.ones((3, 2), np.float32), None, None, None, None, None, None, name, 1, 0, 4, None,
             0, 0, 0, 1, 0, 3, 0, 0, 0, y]  # fmt: skip
     run("MoeDistributeCombine", *good)
-    for i, bad in ((4, np.ones((3, 3), np.float32)), (25, y[:2]), (2, out[2][:2]), (21 + 1, 1), (7, np.ones(6, np.float32))):
+    for i, bad in (
+        (4, np.ones((3, 3), np.float32)),
+        (25, y[:2]),
+        (2, out[2][:2]),
+        (21 + 1, 1),
+        (7, np.ones(6, np.float32)),
+    ):
         with pytest.raises(AclError, match="161002"):
             run("MoeDistributeCombine", *[bad if k == i else a for k, a in enumerate(good)])
     for i, bad in ((2, out[2] + 9), (3, out[4] + 9)):
