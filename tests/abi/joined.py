@@ -244,40 +244,45 @@ def check_dispatch(name, size, rank, dtype):
                 np.zeros(experts, np.int32), np.zeros(0, np.int32), np.zeros(room, np.float32)]  # fmt: skip
 
     full = max(tokens) * size
-    got = outputs(np.zeros((room, K), dtype))
-    run(
-        "MoeDistributeDispatch",
-        strided(x),
-        ids[rank],
-        None,
-        None,
-        weights[rank],
-        *group_,
-        0,
-        full,
-        1,
-        *got,
-    )
-    same(wide(got[0][: len(comes)]), np.array([wide(xs[r][t]) for r, t, _ in comes]).reshape(-1, K))
-    same(got[3], sizes)
-    same(got[6][: len(comes)], [weights[r][t, j] for r, t, j in comes])
-    # Experts multiply by their number; combine sums what comes back.
-    factor = np.repeat(np.arange(rank * local, (rank + 1) * local), sizes)
-    made = got[0].copy()
-    made[: len(comes)] = (wide(made[: len(comes)]) * (1 + factor[:, None])).astype(dtype)
-    back = strided(np.zeros((n, K), dtype))
-    run("MoeDistributeCombine", made, ids[rank], got[2], got[4], weights[rank], None, None, None, None, None, None,
-        *group_, full, 0, 0, 0, back)  # fmt: skip
-    want = sum(
-        weights[rank][:, [j]] * wide((wide(x) * (1 + ids[rank][:, [j]])).astype(dtype))
-        for j in range(k)
-    )
-    same(wide(back), wide(want.astype(np.float32).astype(dtype)))
+
+    def dispatch(version, given, scales, mode, kind, out):
+        lead, tail = ([None], [0, 0, 0]) if version == "V3" else ([], [])
+        if version:
+            tail = ["", *tail]
+        run("MoeDistributeDispatch" + version, strided(x), ids[rank], given, None, scales, *lead, *group_, mode, full, kind,
+            *tail, *out)  # fmt: skip
+
+    def combine(version, made, got, out):
+        none = [None] * {"": 6, "V2": 7, "V3": 12}[version]
+        tail = {"": [], "V2": [""], "V3": ["", 0, 0, 0]}[version]
+        run("MoeDistributeCombine" + version, made, ids[rank], got[2], got[4], weights[rank], *none, *group_, full, 0, 0, 0,
+            *tail, out)  # fmt: skip
+
+    for version in ("", "V2", "V3"):
+        got = outputs(np.zeros((room, K), dtype))
+        dispatch(version, None, weights[rank], 0, 1, got)
+        same(
+            wide(got[0][: len(comes)]),
+            np.array([wide(xs[r][t]) for r, t, _ in comes]).reshape(-1, K),
+        )
+        same(got[3], sizes)
+        same(got[6][: len(comes)], [weights[r][t, j] for r, t, j in comes])
+        # Experts multiply by their number; combine sums what comes back.
+        factor = np.repeat(np.arange(rank * local, (rank + 1) * local), sizes)
+        made = got[0].copy()
+        made[: len(comes)] = (wide(made[: len(comes)]) * (1 + factor[:, None])).astype(dtype)
+        back = strided(np.zeros((n, K), dtype))
+        combine(version, made, got, back)
+        want = sum(
+            weights[rank][:, [j]] * wide((wide(x) * (1 + ids[rank][:, [j]])).astype(dtype))
+            for j in range(k)
+        )
+        same(wide(back), wide(want.astype(np.float32).astype(dtype)))
     # Quantised on the way, by each expert's scales.
     scales = 1 + rng.integers(0, 3, (experts, K)).astype(np.float32)
     for given in (None, scales):
         got = outputs(np.zeros((room, K), np.int8))
-        run("MoeDistributeDispatch", x, ids[rank], given, None, None, *group_, 2, full, 0, *got)
+        dispatch("", given, None, 2, 0, got)
         rows = [wide(xs[r][t]) * (1 if given is None else given[ids[r][t, j]]) for r, t, j in comes]
         rows = np.array(rows, np.float32).reshape(-1, K)
         scale = np.abs(rows).max(1) / np.float32(127) if len(rows) else np.zeros(0)

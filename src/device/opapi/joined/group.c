@@ -104,12 +104,14 @@ static const struct {
     const char *name;
     int64_t value;
 } numbers_allowed[] = {
-    {"commTurn", 0},        {"streamMode", 1},         {"gatherIndex", 0},
-    {"blockSize", 0},       {"groupSize", 0},          {"commQuantMode", 0},
-    {"transposeX1", 0},     {"outDtype", 0},           {"groupList_type", 0},
-    {"expertShardType", 0}, {"sharedExpertRankNum", 0}};
+    {"commTurn", 0},       {"streamMode", 1},      {"gatherIndex", 0},
+    {"blockSize", 0},      {"groupSize", 0},       {"commQuantMode", 0},
+    {"transposeX1", 0},    {"outDtype", 0},        {"groupList_type", 0},
+    {"groupListType", 0},  {"zeroExpertNum", 0},   {"copyExpertNum", 0},
+    {"constExpertNum", 0}, {"expertShardType", 0}, {"sharedExpertRankNum", 0}};
 
-/* Tensors that CANN's pages reserve; torch_npu passes empty ones. */
+/* Tensors that CANN's pages reserve, or that are refused here; torch_npu passes empty
+ * ones. */
 static const char *const absent[] = {"quantScale",
                                      "amaxOutOptional",
                                      "sendCountsTensorOptional",
@@ -117,7 +119,17 @@ static const char *const absent[] = {"quantScale",
                                      "xActiveMask",
                                      "activationScale",
                                      "weightScale",
-                                     "groupList"};
+                                     "groupList",
+                                     "xActiveMaskOptional",
+                                     "activationScaleOptional",
+                                     "weightScaleOptional",
+                                     "groupListOptional",
+                                     "sharedExpertXOptional",
+                                     "elasticInfoOptional",
+                                     "oriXOptional",
+                                     "constExpertAlpha1Optional",
+                                     "constExpertAlpha2Optional",
+                                     "constExpertVOptional"};
 
 /* commMode names the engine that communicates on an NPU. */
 static asn_status check_text(const asnd_call *c, const char *name,
@@ -145,8 +157,9 @@ asn_status asn_join_reserved(const asnd_call *c) {
     for (size_t k = 0; k < sizeof absent / sizeof *absent; k++) {
         int at = asn_call_operand_named(c, absent[k]);
         if (at >= 0 && !c->e->operands[at].is_empty)
-            return asn_error_set(ASN_ERR_VALUE, "%s: %s is reserved; it must be NULL",
-                                 c->op->name, absent[k]);
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: %s is not supported; it must be NULL", c->op->name,
+                                 absent[k]);
     }
     ASN_TRY(check_text(c, "reduceOp", sum, 1));
     return check_text(c, "commMode", modes, 4);
