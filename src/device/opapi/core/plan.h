@@ -370,6 +370,9 @@ ASN_PLANNER(moe_unpermute_grad);
 ASN_PLANNER(moe_map_permute);
 ASN_PLANNER(moe_map_permute_grad);
 
+/* moe/routing_quant.c */
+ASN_PLANNER(moe_init_quant);
+
 /* moe/grouped_matmul.c */
 ASN_PLANNER(grouped_matmul);
 ASN_PLANNER(grouped_matmul_add);

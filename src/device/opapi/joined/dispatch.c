@@ -35,6 +35,9 @@ typedef struct {
     int64_t *start;        /* [expert]: where its entries begin */
 } entries;
 
+/* Counts the entries for every expert of the group and gives each its place among
+ * them. An expert that does not exist is refused before anything is sent, so that the
+ * other ranks hear of it at once. */
 static asn_status entries_of(aclOpExecutor *e, const dispatch_plan *p, asnd_tmp *tmp,
                              entries *s) {
     int64_t n = p->tokens * p->k, all = p->experts * p->ranks, at = 0;
@@ -66,6 +69,7 @@ static asn_status tell_counts(aclOpExecutor *e, const dispatch_plan *p,
                               const int64_t *sends, int64_t **receives, int64_t *sum,
                               asnd_tmp *tmp) {
     int64_t all = p->experts * p->ranks;
+    /* A rank has as many numbers for each other one: its experts. */
     int64_t *each = asn_tmp_alloc(tmp, p->ranks * sizeof *each);
     *receives = asn_tmp_alloc(tmp, (size_t)all * sizeof **receives);
     if (each == NULL || *receives == NULL) return ASN_ERR_MEMORY;
@@ -98,6 +102,7 @@ static asn_status send_rows(aclOpExecutor *e, const dispatch_plan *p, const entr
     if (got == NULL || *to == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(asn_join_rows(e, dtype, width, s->sends, receives, p->ranks, p->experts, from,
                           got, tmp));
+    /* They came by rank; a product of groups wants them by expert. */
     asn_join_permute(receives, p->ranks, p->experts, false, bytes, got, *to);
     return ASN_OK;
 }
@@ -118,6 +123,7 @@ static asn_status quantise_rows(aclOpExecutor *e, const dispatch_plan *p,
                                 const entries *s, const float *x, int8_t *q, float *scale,
                                 asnd_tmp *tmp) {
     const float *factor = NULL;
+    /* One byte more than is needed: an allocation of none would be a failure. */
     float *v = asn_tmp_alloc(tmp, (size_t)p->width * sizeof *v + 1);
     if (v == NULL) return ASN_ERR_MEMORY;
     if (p->scales >= 0)
@@ -142,6 +148,7 @@ static asn_status rows_to_send(aclOpExecutor *e, const dispatch_plan *p, const e
     *rows = asn_tmp_alloc(tmp, (size_t)(n * p->width * asn_itemsize(dtype)) + 1);
     if (*rows == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(asn_packed_of(asn_exec_nd(e, p->x), p->quantised ? ASN_F32 : dtype, tmp, &x));
+    /* Every token is sent as often as it has experts, for each at another place. */
     if (!p->quantised) {
         sort_rows(p, s, p->width * asn_itemsize(dtype), false, x.nd.data, *rows);
         return ASN_OK;
@@ -173,6 +180,8 @@ static asn_status write_numbers(aclOpExecutor *e, const dispatch_plan *p,
     return write_rows(asn_exec_nd(e, p->index), n, ASN_I64, (char *)s->place);
 }
 
+/* The numbers go first, since nobody else knows how much comes. Rows, their scales and
+ * their weights are then exchanges of their own, in the same order on every rank. */
 static asn_status dispatch_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const dispatch_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -183,6 +192,8 @@ static asn_status dispatch_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     float *scale;
     ASN_TRY(entries_of(e, p, tmp, &s));
     ASN_TRY(tell_counts(e, p, s.sends, &receives, &sum, tmp));
+    /* The page calls A the most that may come; a program that chose less is told, and
+     * so are the ranks that wait for this one. */
     if (sum > out->shape[0])
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: %lld rows come for this rank's experts; expandX has "
@@ -226,6 +237,7 @@ static asn_status counts_of(aclOpExecutor *e, const dispatch_plan *p, int64_t **
                                  "%lld rows of expandX",
                                  e->name, (long long)i, (long long)told[i],
                                  (long long)rows);
+        /* Running sums are by expert, then rank; counts by rank, then expert. */
         (*sends)[i % p->ranks * p->experts + i / p->ranks] = told[i] - *sum;
         *sum = told[i];
     }
@@ -256,6 +268,9 @@ static asn_status weigh(aclOpExecutor *e, const dispatch_plan *p, const entries 
     return asn_move(out, &sum.nd);
 }
 
+/* The way back: this rank sends what its experts made to the ranks that the tokens
+ * came from, by the counts that dispatch told, and gets the entries of its own tokens,
+ * whose counts follow from expertIds again. */
 static asn_status combine_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const dispatch_plan *p = plan;
     const asnd_nd *x = asn_exec_nd(e, p->x);
@@ -269,6 +284,7 @@ static asn_status combine_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     char *sorted = asn_tmp_alloc(tmp, (size_t)(sum * bytes) + 1);
     if (sorted == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(asn_tmp_view(tmp, dtype, 2, (int64_t[]){n, p->width}, &back));
+    /* From the experts' order to that of the ranks. */
     asn_join_permute(sends, p->ranks, p->experts, true, bytes, from.nd.data, sorted);
     ASN_TRY(asn_join_rows(e, dtype, p->width, sends, s.sends, p->ranks, p->experts,
                           sorted, back.nd.data, tmp));
@@ -334,10 +350,14 @@ static asn_status take_group(asnd_call *c, dispatch_plan *p) {
     return ASN_OK;
 }
 
+/* Nanoseconds, about: each entry is copied a few times. The task never runs on the
+ * caller, since it waits for other ranks. */
 static double work(const dispatch_plan *p) {
     return 1e4 + 4 * (double)(p->tokens * p->k) * (double)p->width;
 }
 
+/* V1 names its tensors without endings, V2 and V3 with them; V3 has experts that copy
+ * or drop a token, whose numbers must be 0 here. */
 asn_status asn_planner_moe_dispatch(asnd_call *c) {
     dispatch_plan p;
     memset(&p, 0, sizeof p);
@@ -361,6 +381,8 @@ asn_status asn_planner_moe_dispatch(asnd_call *c) {
     if (x->shape[0] != p.tokens)
         return asn_error_set(ASN_ERR_VALUE, "%s: x has %lld rows, expertIds %lld",
                              c->op->name, (long long)x->shape[0], (long long)p.tokens);
+    /* An output that torch_npu always passes may be given where nothing is written to
+     * it. */
     p.scales = named(c, "scales", "scalesOptional");
     p.weights = named(c, "expertScales", "expertScalesOptional");
     p.out = named(c, "expandX", "expandXOut");
@@ -388,6 +410,8 @@ asn_status asn_planner_moe_dispatch(asnd_call *c) {
     return asn_call_keep(c, dispatch_body, &p, sizeof p, work(&p));
 }
 
+/* The weights are expertScales; what is added for shared experts is refused, since the
+ * page does not say what weighs it. */
 asn_status asn_planner_moe_combine(asnd_call *c) {
     dispatch_plan p;
     memset(&p, 0, sizeof p);

@@ -29,6 +29,7 @@ static asn_status multiply(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c,
                            asnd_tmp *tmp) {
     asnd_view to;
     if (asn_nd_size(c) == 0) return ASN_OK;
+    /* The kernel wants a result that lies in neither operand. */
     if (!asn_nds_meet(a, c) && !asn_nds_meet(b, c)) return asn_cpu_matmul(a, b, c);
     ASN_TRY(asn_tmp_view(tmp, c->dtype, 2, c->shape, &to));
     ASN_TRY(asn_cpu_matmul(a, b, &to.nd));
@@ -45,6 +46,7 @@ static asn_status multiply_experts(aclOpExecutor *e, const experts_plan *p,
         for (uint32_t r = 0; r < p->ranks; r++)
             n += counts[r * p->experts + j];
         asnd_view a, b, c;
+        /* Rows of one expert follow each other, from all ranks. */
         asn_view_set(&a, x);
         asn_view_slice(&a, 0, row, n, 1);
         asn_view_set(&c, y);
@@ -65,6 +67,8 @@ static asn_status rows_new(const asnd_nd *like, int64_t rows, int64_t width,
     return asn_tmp_view(tmp, like->dtype, 2, (int64_t[]){rows, width}, v);
 }
 
+/* First the exchange, then the products: rows come by rank and are put in the experts'
+ * order, which permuteOut shows to the program. */
 static asn_status to_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp *tmp) {
     const asnd_nd *y = asn_exec_nd(e, p->y), *in = asn_exec_nd(e, p->x);
     int64_t width = in->shape[1], item = asn_itemsize(in->dtype);
@@ -80,6 +84,8 @@ static asn_status to_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp *
     return p->permuted < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->permuted), &sorted.nd);
 }
 
+/* First the products, then the exchange. sendCounts are of the rows of gmmX,
+ * recvCounts of those that come home, in the order in which their tokens had left. */
 static asn_status from_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp *tmp) {
     const asnd_nd *y = asn_exec_nd(e, p->y), *in = asn_exec_nd(e, p->x);
     int64_t width = y->shape[1], item = asn_itemsize(in->dtype);
@@ -95,6 +101,8 @@ static asn_status from_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp
     return asn_move(y, &out.nd);
 }
 
+/* The shared expert's product has nothing to do with the exchange; it comes behind it,
+ * so that the other ranks do not wait for it. */
 static asn_status experts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const experts_plan *p = plan;
     ASN_TRY(p->back ? from_experts(e, p, tmp) : to_experts(e, p, tmp));
@@ -113,6 +121,8 @@ static asn_status take_counts(asnd_call *c, const experts_plan *p, const char *n
     const asnd_array *list = asn_call_array(c, asn_call_param_named(c, name));
     const int64_t *v = list->data;
     int64_t want = p->experts * p->ranks, sum = 0;
+    /* Differences, not sums, are compared with the rows: numbers as large as they may
+     * be do not overflow. */
     bool fits = (int64_t)list->size == want;
     for (int64_t i = 0; fits && i < want; i++) {
         fits = v[i] >= 0 && v[i] <= rows - sum;
@@ -124,6 +134,7 @@ static asn_status take_counts(asnd_call *c, const experts_plan *p, const char *n
                              "for each rank, that add up to %lld rows",
                              c->op->name, name, (unsigned long long)list->size,
                              (long long)want, (long long)rows);
+    /* The array may be gone when the body runs. */
     int64_t *copy = asnop_executor_alloc(c->e, list->size * sizeof *copy + 1);
     if (copy == NULL) return asn_call_no_memory();
     for (int64_t i = 0; i < want; i++)
@@ -139,6 +150,7 @@ static int present(const asnd_call *c, const char *name) {
                                                                                      : at;
 }
 
+/* The error of matrices that do not multiply. */
 static asn_status no_product(const asnd_call *c, const char *what) {
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: the shapes or dtypes of %s do not go with each other",

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-/* The message of a group that is not found says what the program may have forgotten. */
+/* Looked up in the thread that plans, whose current device chooses among communicators of
+ * one name. The message of a group that is not found says what the program may have
+ * forgotten. */
 asn_status asn_join_group(asnd_call *c, const char *parameter, uint32_t *ranks,
                           uint32_t *rank) {
     const char *name = c->args[asn_call_param_named(c, parameter)].p;
@@ -27,6 +29,8 @@ static asn_status call_group(aclOpExecutor *e, const asnrtGroupCall *call) {
     return asn_error_set(ASN_ERR_RUNTIME, "%s", text != NULL ? text : "failed");
 }
 
+/* All-reduce, all-gather and reduce-scatter have one count, which is the same on every
+ * rank. */
 asn_status asn_join_call(aclOpExecutor *e, asnrtGroupKind kind, asn_dtype dtype,
                          const void *from, void *to, int64_t count) {
     asnrtGroupCall call = {.kind = kind,
@@ -44,6 +48,7 @@ asn_status asn_join_exchange(aclOpExecutor *e, asn_dtype dtype, const void *from
                              uint32_t ranks, asnd_tmp *tmp) {
     uint64_t *numbers = asn_tmp_alloc(tmp, 4 * (size_t)ranks * sizeof *numbers);
     if (numbers == NULL) return ASN_ERR_MEMORY;
+    /* Four lists in one block: counts and places of what is sent, then of what comes. */
     uint64_t at[2] = {0, 0};
     for (uint32_t r = 0; r < ranks; r++) {
         numbers[r] = (uint64_t)sends[r];
@@ -83,6 +88,7 @@ void asn_join_permute(const int64_t *counts, uint32_t ranks, int64_t experts, bo
         }
 }
 
+/* Counts are of rows and by expert; the exchange wants elements, by rank. */
 asn_status asn_join_rows(aclOpExecutor *e, asn_dtype dtype, int64_t width,
                          const int64_t *sends, const int64_t *receives, uint32_t ranks,
                          int64_t experts, const void *from, void *to, asnd_tmp *tmp) {
@@ -143,8 +149,11 @@ static asn_status check_text(const asnd_call *c, const char *name,
                          c->op->name, name, text, allowed[0]);
 }
 
+/* By name, so that one list serves every version of every operator; a parameter that
+ * the operator lacks is passed over. */
 asn_status asn_join_reserved(const asnd_call *c) {
     static const char *const sum[] = {"sum"};
+    /* An empty name is torch_npu's default. */
     static const char *const modes[] = {"aiv", "ai_cpu", "ccu", ""};
     for (size_t k = 0; k < sizeof numbers_allowed / sizeof *numbers_allowed; k++) {
         int i = asn_call_param_named(c, numbers_allowed[k].name);

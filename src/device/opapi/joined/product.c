@@ -145,6 +145,7 @@ static asn_status reduce_bytes(aclOpExecutor *e, const join_plan *p, float *y,
         sends[r] = piece_of(p, r);
         receives[r] = mine;
     }
+    /* What does not fit into a byte is clamped, as quantisation does. */
     for (int64_t i = 0; i < all; i++)
         q[i] = (int8_t)asn_quant_value(y[i] / scale[0][i % n], ASN_ROUND_EVEN, -128, 127);
     ASN_TRY(asn_join_exchange(e, ASN_I8, q, sends, got, receives, p->ranks, tmp));
@@ -164,6 +165,7 @@ static asn_status reduce_bytes(aclOpExecutor *e, const join_plan *p, float *y,
     return ASN_OK;
 }
 
+/* The bytes have scales of columns, so that they are made from, and become, float32. */
 static asn_status reduce_quantised(aclOpExecutor *e, const join_plan *p, asnd_tmp *tmp) {
     const asnd_nd *y = asn_exec_nd(e, p->y), *out = asn_exec_nd(e, p->out);
     const float *scale[2];
@@ -198,6 +200,8 @@ static asn_status exchange_columns(aclOpExecutor *e, const join_plan *p, char *t
                              tmp);
 }
 
+/* Straight into the output where that is row-major; the all-reduce may be in place,
+ * the others may not, since other ranks read the product while this one writes. */
 static asn_status do_after(aclOpExecutor *e, const join_plan *p, asnd_tmp *tmp) {
     const asnd_nd *y = asn_exec_nd(e, p->y), *out = asn_exec_nd(e, p->out);
     if (p->comm[0] >= 0) return reduce_quantised(e, p, tmp);
@@ -220,6 +224,8 @@ static asn_status do_after(aclOpExecutor *e, const join_plan *p, asnd_tmp *tmp) 
     return to == out->data ? ASN_OK : asn_move(out, &result.nd);
 }
 
+/* Temporary operands get their memory here: addresses may have been exchanged since
+ * the call was planned. */
 static asn_status join_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     join_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -276,12 +282,14 @@ static asn_status plan_product(asnd_call *c, join_plan *p) {
     if (dequant < 0) dequant = asn_call_operand_named(c, "x2Scale");
     asnd_arg args[9];
     memset(args, 0, sizeof args);
+    /* Scales of x2 say that both are integers. */
     if (dequant >= 0) {
         asnd_opdesc op = {
             c->op->name, quant_params, asn_planner_quant_matmul, NULL, 9, 3};
         int at[] = {p->a, p->w, dequant, -1, p->scale, bias, -1, -1, p->y};
         return asn_inner_plan(c, &op, args, at, &p->product);
     }
+    /* Scales of the weights alone: x1 is of floats. */
     if (anti >= 0) {
         asnd_opdesc op = {
             c->op->name, weight_params, asn_planner_weight_quant_matmul, NULL, 9, 0};
@@ -324,6 +332,8 @@ static asn_status take_shapes(asnd_call *c, join_plan *p, bool turned) {
     for (int d = 0; d + 1 < x1->ndim; d++)
         p->m *= x1->shape[d];
     p->n = x2->shape[turned ? 0 : 1];
+    /* What is cut among the ranks has no rest: CANN's pages ask for that, and pieces
+     * of several lengths would have no place in the output's shape. */
     bool cut = p->before == EXCHANGE || p->after == SCATTER;
     int64_t whole = p->after == EXCHANGE ? p->n : p->m;
     if ((cut || p->after == EXCHANGE) && whole % p->ranks != 0)
@@ -344,6 +354,7 @@ static asn_status check_outputs(const asnd_call *c, join_plan *p, int out, int k
         rows *= p->ranks;
         cols /= p->ranks;
     }
+    /* With three dimensions (MatmulAllReduce alone) the output has x1's first two. */
     shape[0] = x1->ndim == 3 ? x1->shape[0] : rows;
     shape[1] = x1->ndim == 3 ? x1->shape[1] : cols;
     shape[2] = cols;
@@ -376,6 +387,7 @@ static asn_status take_rows(const asnd_call *c, join_plan *p) {
 static asn_status take_comm(const asnd_call *c, join_plan *p) {
     p->comm[0] = asn_call_operand_named(c, "commQuantScale1Optional");
     p->comm[1] = asn_call_operand_named(c, "commQuantScale2Optional");
+    /* The scales must be the same on every rank, which nobody can check here. */
     bool fits = (p->comm[0] < 0) == (p->comm[1] < 0);
     for (int i = 0; i < 2 && fits && p->comm[0] >= 0; i++) {
         const asnd_nd *a = &c->e->operands[p->comm[i]].nd;
@@ -401,6 +413,8 @@ static asn_status make_operands(asnd_call *c, join_plan *p, bool turned,
     ASN_TRY(asn_inner_operand(c, p->y, c->e->operands[p->out].nd.dtype, 2, y));
     p->scale = p->rows < 0 ? -1 : first + 2;
     if (p->scale >= 0) ASN_TRY(asn_inner_operand(c, p->scale, ASN_F32, 1, left));
+    /* The product reads x2 where the program has it, by its strides; only a
+     * transposition that the call asks for is a view of its own. */
     p->w = p->x2;
     if (!turned) return ASN_OK;
     p->w = first + 3;

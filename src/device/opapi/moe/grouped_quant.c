@@ -39,6 +39,7 @@ static int64_t list_of(const asnd_call *c, const char *name, int *first) {
     return size;
 }
 
+/* Asked of every call first: the other form of the operator knows floats alone. */
 bool asn_grouped_is_quantised(const asnd_call *c) {
     int x = -1;
     if (list_of(c, "x", &x) == 0 || c->e->operands[x].is_absent) return false;
@@ -70,9 +71,11 @@ static asn_status numbers_of(aclOpExecutor *e, int first, bool each, int64_t g,
     if (a->dtype == ASN_I32) {
         ASN_TRY(asn_packed_data(a, ASN_F32, tmp, v));
     } else {
+        /* Words of TransQuantParamV2, or floats. */
         ASN_TRY(asn_quant_words(a, tmp, &scale, &word));
         *v = scale;
     }
+    /* One tensor for all: the group's part of it. */
     if (!each) *v += g * *size;
     return ASN_OK;
 }
@@ -87,6 +90,7 @@ static asn_status finish(aclOpExecutor *e, const quant_plan *p, int64_t g, int64
     asnd_view out;
     ASN_TRY(numbers_of(e, p->scale, p->scales, g, p->groups, tmp, &scale, &scales));
     ASN_TRY(numbers_of(e, p->bias, p->biases, g, p->groups, tmp, &bias, &biases));
+    /* It wraps as the sums do. */
     if (p->whole && bias != NULL) { /* exact: an integer bias */
         const int32_t *exact;
         const asnd_nd *b = asn_exec_nd(e, p->bias + (p->biases ? (int)g : 0));
@@ -126,6 +130,8 @@ static asn_status weight_as_floats(aclOpExecutor *e, const quant_plan *p, int64_
     return ASN_OK;
 }
 
+/* Integers by the exact kernel; floats with weights that became float32, one group of
+ * them at a time, so that the memory is that of a single expert. */
 static asn_status group_product(aclOpExecutor *e, const quant_plan *p, int64_t g,
                                 int64_t from, const asnd_view *x, const asnd_view *w,
                                 const asnd_view *to, const float *rows, asnd_tmp *tmp) {
@@ -147,6 +153,7 @@ static asn_status group_product(aclOpExecutor *e, const quant_plan *p, int64_t g
     return asn_move(&to->nd, &sum.nd);
 }
 
+/* x is unpacked once; of weights in a list each when its group comes. */
 static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const quant_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->y);
@@ -168,6 +175,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     for (int64_t g = 0; g < p->groups; g++) {
         asnd_view a, w;
         int64_t count = ends[g] - row;
+        /* An expert without tokens. */
         if (count == 0) continue;
         asn_view_set(&a, &x.nd);
         asn_view_slice(&a, 0, row, count, 1);
@@ -180,6 +188,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_set(&y, out);
     asn_view_slice(&y, 0, row, p->m - row, 1);
     if (asn_nd_size(&y.nd) == 0) return ASN_OK;
+    /* Rows behind the last group. */
     asnd_view nothing;
     const double zero = 0;
     asn_view_plain(&nothing, ASN_F64, 0, NULL, (void *)(uintptr_t)&zero);
@@ -189,6 +198,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- the planner */
 
+/* The error of a form that is not here, saying which one is. */
 static asn_status wrong(const asnd_call *c, const char *what) {
     return asn_error_set(ASN_ERR_VALUE, "%s: of quantised groups %s", c->op->name, what);
 }
@@ -197,6 +207,7 @@ static asn_status wrong(const asnd_call *c, const char *what) {
 static asn_status take_numbers(const asnd_call *c, const quant_plan *p, const char *name,
                                bool one_fits, uint32_t dtypes, int *first, bool *each) {
     int64_t members = list_of(c, name, first), size = 0;
+    /* A list of weights goes with lists of their parameters. */
     *each = members > 1 || (members == 1 && p->weights);
     if (members == 0) return ASN_OK;
     bool fits = members == (*each ? p->groups : 1);
@@ -228,6 +239,7 @@ static asn_status take_matrices(asnd_call *c, quant_plan *p) {
         const asnd_operand *w = &c->e->operands[p->weight + g];
         bool words = !w->is_absent && !w->is_int4 && w->nd.dtype == ASN_I32;
         int nd = w->is_absent ? 0 : w->nd.ndim;
+        /* The first weight says what all are: a stack of matrices, or one of a list. */
         if (g == 0) {
             p->weights = nd == 2;
             p->groups = nd == 3 ? w->nd.shape[0] : weights;
@@ -242,6 +254,7 @@ static asn_status take_matrices(asnd_call *c, quant_plan *p) {
                             "int8, int4 or int32 with eight int4 in each");
     }
     bool words = !x->is_int4 && x->nd.dtype == ASN_I32;
+    /* Sums of integers may be wanted as they are; products of floats are floats. */
     uint32_t outs = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16) | ASN_BIT(ASN_F32);
     if (!asn_is_floating(x->nd.dtype)) outs |= ASN_BIT(ASN_I32);
     p->m = x->nd.ndim == 2 ? x->nd.shape[0] : -1;
@@ -254,7 +267,9 @@ static asn_status take_matrices(asnd_call *c, quant_plan *p) {
     return ASN_OK;
 }
 
-/* The lists that this form does not have, and what else is fixed. */
+/* A list that is given where it has no meaning is refused rather than passed over: its
+ * numbers would be missed in the result. The lists that this form does not have, and what
+ * else is fixed. */
 static asn_status check_rest(const asnd_call *c, bool floats) {
     static const char *const none[] = {
         "activationInputOptional", "activationQuantScaleOptional",
@@ -280,6 +295,7 @@ static asn_status check_rest(const asnd_call *c, bool floats) {
     return ASN_OK;
 }
 
+/* Shapes are checked here; the numbers of groupList when the body reads them. */
 asn_status asn_grouped_quant_plan(asnd_call *c) {
     quant_plan p;
     memset(&p, 0, sizeof p);
@@ -300,6 +316,7 @@ asn_status asn_grouped_quant_plan(asnd_call *c) {
     ASN_TRY(take_numbers(c, &p, "biasOptional", false,
                          floats ? real : real | ASN_BIT(ASN_I32), &p.bias, &p.biases));
     p.whole = p.bias >= 0 && c->e->operands[p.bias].nd.dtype == ASN_I32;
+    /* An int32 output is what a later operator (DequantSwigluQuant) scales itself. */
     bool sums = c->e->operands[p.y].nd.dtype == ASN_I32;
     int64_t rows = list_of(c, "perTokenScaleOptional", &p.rows);
     if (rows > 1 || (rows == 1 && (asn_nd_size(&c->e->operands[p.rows].nd) != p.m ||

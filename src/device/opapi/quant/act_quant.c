@@ -31,6 +31,7 @@ typedef struct {
     const int32_t *whole; /* an integer bias */
 } dequant;
 
+/* Every parameter as packed floats, but for an integer bias, which is added exactly. */
 static asn_status dequant_begin(aclOpExecutor *e, const act_plan *p, asnd_tmp *tmp,
                                 dequant *d) {
     memset(d, 0, sizeof *d);
@@ -53,6 +54,7 @@ static asn_status dequant_begin(aclOpExecutor *e, const act_plan *p, asnd_tmp *t
 /* v = row i of x, dequantised. x: int32, or float32 where `whole` is NULL. */
 static void dequant_row(const act_plan *p, const dequant *d, int64_t i, int64_t group,
                         const int32_t *whole, const float *x, float *v) {
+    /* A row of scales for each group, one row, or one number. */
     const float *weight = d->weight;
     if (weight != NULL && d->weight_size > p->wide) weight += group * p->wide;
     for (int64_t j = 0; j < p->wide; j++) {
@@ -70,6 +72,7 @@ static void dequant_row(const act_plan *p, const dequant *d, int64_t i, int64_t 
 
 /* ---- the activation */
 
+/* swish(x) = x * sigmoid(x), of one half of the row. */
 static void activate(const act_plan *p, const float *v, float *y) {
     const float *a = p->left ? v : v + p->n, *b = p->left ? v + p->n : v;
     for (int64_t j = 0; j < p->n; j++)
@@ -98,6 +101,7 @@ static asn_status read_groups(aclOpExecutor *e, const act_plan *p, asnd_tmp *tmp
     return ASN_OK;
 }
 
+/* A row at a time through one buffer: dequantised, activated, quantised. */
 static asn_status act_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     act_plan p = *(const act_plan *)plan;
     const asnd_nd *x = asn_exec_nd(e, p.x);
@@ -196,6 +200,7 @@ static asn_status take_quant(asnd_call *c, act_plan *p, const char *scale,
     return asn_row_quant_check(c, &p->q, x->ndim, shape);
 }
 
+/* An empty x has no plan. */
 static asn_status keep(asnd_call *c, const act_plan *p) {
     if (p->rows * p->n == 0) return ASN_OK;
     return asn_call_keep(c, act_body, p, sizeof *p, 300 + 30 * (double)(p->rows * p->n));
@@ -217,6 +222,7 @@ static asn_status plan_swiglu(asnd_call *c, act_plan *p) {
     ASN_TRY(
         take_quant(c, p, "smoothScalesOptional", "offsetsOptional", "yOut", "scaleOut"));
     int64_t dst = asn_call_int(c, asn_call_param_named(c, "dstType"));
+    /* dstType says again what the output is of. */
     bool four = asn_quant_least(&c->e->operands[p->q.y], true) == -8;
     if (dst == (four ? ACL_INT4 : ACL_INT8)) return keep(c, p);
     return asn_error_set(ASN_ERR_VALUE, "%s: dstType is %lld; the output's is %d",
@@ -257,6 +263,8 @@ asn_status asn_planner_act_quant(asnd_call *c) {
 
 /* ---- DequantBias(x, weightScale, activateScale, bias, outputDtype, out) */
 
+/* The sum with an integer bias is exact, everything behind it is float32 and rounded
+ * once. */
 static asn_status dequant_bias_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const act_plan *p = plan;
     const int32_t *x;
@@ -271,6 +279,7 @@ static asn_status dequant_bias_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
     return asn_move(to, &out.nd);
 }
 
+/* outputDtype says again what out is; a difference is refused. */
 asn_status asn_planner_dequant_bias(asnd_call *c) {
     act_plan p;
     memset(&p, 0, sizeof p);

@@ -48,6 +48,7 @@ static void quantise_set(const dynamic_plan *p, const float *v, int32_t top, int
         low = fminf(low, x);
         high = fmaxf(high, x);
     }
+    /* From -1 - top to top: 255 steps of int8, 15 of int4. */
     float range = (float)(2 * top + 1);
     *scale = p->symmetrical ? most / (float)top : (high - low) / range;
     *offset = !p->symmetrical && *scale > 0 ? (float)top - high / *scale : 0;
@@ -57,6 +58,7 @@ static void quantise_set(const dynamic_plan *p, const float *v, int32_t top, int
     }
 }
 
+/* x is copied, since smoothing and the search for extremes read it more than once. */
 static asn_status dynamic_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const dynamic_plan *p = plan;
     const asnd_nd *x = asn_exec_nd(e, p->x), *to = asn_exec_nd(e, p->y);
@@ -73,6 +75,7 @@ static asn_status dynamic_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     int32_t *q = asn_tmp_alloc(tmp, (size_t)p->all * sizeof *q);
     if (q == NULL) return ASN_ERR_MEMORY;
     for (int64_t g = 0; g < p->sets; g++) {
+        /* A column begins in its matrix, count rows of n apart from the next one's. */
         int64_t base = p->columns ? g / p->n * p->count * p->n + g % p->n : g * p->count;
         quantise_set(p, values + base, top, q + base, (float *)(void *)scales.nd.data + g,
                      (float *)(void *)offsets.nd.data + g);
@@ -97,6 +100,7 @@ static asn_status take_mode(const asnd_call *c, dynamic_plan *p, int *ndim,
     const char *mode = c->args[asn_call_param_named(c, "quantMode")].p;
     const asnd_nd *x = asn_call_nd(c, 0);
     int last = x->ndim - 1;
+    /* The whole tensor is a set with one scale, whatever its shape. */
     bool token = strcmp(mode, "pertoken") == 0, all = strcmp(mode, "pertensor") == 0;
     p->columns = strcmp(mode, "perchannel") == 0;
     if (!token && !all && !p->columns)

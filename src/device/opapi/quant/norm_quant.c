@@ -42,6 +42,8 @@ static asn_status room(aclOpExecutor *e, int operand, asnd_tmp *tmp, asnd_view *
     return ASN_OK;
 }
 
+/* Squares are summed in float64: a row of thousands of halves would lose digits that
+ * decide on a rounding. */
 static asn_status norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     norm_plan p = *(const norm_plan *)plan;
     const float *x1, *x2, *gamma, *beta;
@@ -68,10 +70,12 @@ static asn_status norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         float rstd = 1 / sqrtf((float)(squares / (double)p.n) + p.epsilon);
         for (int64_t j = 0; j < p.n; j++) {
             s[j] = s[j] * rstd * gamma[j];
+            /* Without beta, as the page of V2 has it. */
             if (norms) norms[i * p.n + j] = s[j];
             if (beta) s[j] += beta[j];
         }
         for (int k = 0; k < 2; k++) {
+            /* Each output smooths the row by scales of its own. */
             memcpy(v, s, (size_t)p.n * sizeof *s);
             asn_row_quant_put(&p.q[k], i, 0, v, p.n);
         }
@@ -125,6 +129,8 @@ static asn_status take_mask(const asnd_call *c, bool wanted[2]) {
     return ASN_OK;
 }
 
+/* Parameters of the first and second output: scales, zero points, integers, then those
+ * of the dynamic form, then RmsNormQuant's. */
 static const char *const names[2][7] = {
     {"scales1", "zeroPoints1Optional", "y1Out", "smoothScale1Optional", "scale1Out",
      "scale", "offset"},
@@ -151,6 +157,8 @@ static asn_status take_output(const asnd_call *c, norm_plan *p, int k, bool dyna
     return asn_row_quant_check(c, q, x->ndim, x->shape);
 }
 
+/* One planner for four operators, by the names of their parameters: outputMask tells
+ * the dynamic one, a single "y" the one without a sum. */
 asn_status asn_planner_norm_quant(asnd_call *c) {
     norm_plan p;
     memset(&p, 0, sizeof p);
@@ -168,6 +176,7 @@ asn_status asn_planner_norm_quant(asnd_call *c) {
     if (axis >= 0 && asn_call_int(c, axis) != -1)
         return asn_error_set(ASN_ERR_VALUE, "%s: axis is %lld; it must be -1",
                              c->op->name, (long long)asn_call_int(c, axis));
+    /* What is computed with must be of floats. */
     const int read[] = {p.x1, p.x2, p.gamma, p.beta, p.x_out, p.norm_out};
     for (size_t k = 0; k < sizeof read / sizeof *read; k++)
         if (read[k] >= 0 && !asn_is_floating(c->e->operands[read[k]].nd.dtype))

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+/* An output of int32 has an eighth of the last extent: eight int4 in each element. */
 asn_status asn_row_quant_check(const asnd_call *c, const asnd_row_quant *r, int ndim,
                                const int64_t *shape) {
     const asnd_operand *o = &c->e->operands[r->y];
@@ -22,6 +23,7 @@ asn_status asn_row_quant_check(const asnd_call *c, const asnd_row_quant *r, int 
                              c->op->name, asn_shape_text(got, o->nd.ndim, o->nd.shape),
                              asn_dtype_name(o->nd.dtype),
                              asn_shape_text(want, ndim, shape));
+    /* A scale of each row, in x's leading dimensions. */
     if (!r->dynamic) return ASN_OK;
     const asnd_nd *s = &c->e->operands[r->scale_out].nd;
     fits = s->dtype == ASN_F32 && s->ndim == ndim - 1;
@@ -35,6 +37,7 @@ asn_status asn_row_quant_check(const asnd_call *c, const asnd_row_quant *r, int 
                          asn_dtype_name(s->dtype), asn_shape_text(want, ndim - 1, shape));
 }
 
+/* Integers are offsets: CANN has them of int32 or int8. */
 asn_status asn_row_quant_factor(const asnd_call *c, int operand, const char *name,
                                 int64_t n, int64_t groups) {
     if (operand < 0) return ASN_OK;
@@ -60,11 +63,13 @@ static asn_status factors(aclOpExecutor *e, int operand, int64_t n, asnd_tmp *tm
     if (operand < 0) return ASN_OK;
     ASN_TRY(asn_packed_of(asn_exec_nd(e, operand), ASN_F32, tmp, &v));
     *values = (const float *)(void *)v.nd.data;
+    /* A row of one column has one factor either way. */
     int64_t all = asn_nd_size(&v.nd);
     *size = all >= n && all % n == 0 && n > 1 ? n : 1;
     return ASN_OK;
 }
 
+/* An output that is not wanted has y -1 and costs nothing. */
 asn_status asn_row_quant_begin(aclOpExecutor *e, asnd_row_quant *r, int64_t rows,
                                int64_t n, asnd_tmp *tmp) {
     if (r->y < 0) return ASN_OK;
@@ -96,6 +101,7 @@ static void dynamic_row(asnd_row_quant *r, int64_t row, const float *factor, flo
     ((float *)(void *)r->scales.nd.data)[row] = scale;
 }
 
+/* v is changed: a dynamic scale is found behind the factors. */
 void asn_row_quant_put(asnd_row_quant *r, int64_t row, int64_t group, float *v,
                        int64_t n) {
     if (r->y < 0) return;
@@ -111,10 +117,12 @@ void asn_row_quant_put(asnd_row_quant *r, int64_t row, int64_t group, float *v,
             r->q[j] = asn_quant_value(y, ASN_ROUND_EVEN, r->bottom, r->top);
         }
     }
+    /* In bytes: a word has eight elements, and int4 tensors are bytes until the end. */
     int64_t width = r->packs ? n / 8 * 4 : n;
     asn_quant_store(r->q, n, r->out.nd.dtype, r->packs, r->out.nd.data + row * width);
 }
 
+/* Strides, and tensors of int4, are met here alone. */
 asn_status asn_row_quant_end(aclOpExecutor *e, asnd_row_quant *r) {
     if (r->y < 0) return ASN_OK;
     ASN_TRY(asn_quant_done(e, r->y, &r->out));
@@ -125,6 +133,7 @@ asn_status asn_row_quant_end(aclOpExecutor *e, asnd_row_quant *r) {
     return asn_move(to, &scales.nd);
 }
 
+/* The same as a dynamic row, for rows that are sent before they are written. */
 float asn_quant_row(const float *v, int64_t n, int8_t *q) {
     float most = 0;
     for (int64_t j = 0; j < n; j++)
