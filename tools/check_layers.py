@@ -53,8 +53,9 @@ INSIDE["device/opapi"] = {
     "nn": {"core", "quant"},
     "rnn": {"core", "nn"},
     "vision": {"core", "nn"},
-    "moe": {"core", "nn"},
+    "moe": {"core", "nn", "quant"},
     "cache": {"core", "nn", "moe"},
+    "joined": {"core", "quant"},
     "type": {"core"},
 }
 # The engine: what is recorded; how the device's operators are called; what recorded operations become; NumPy's calls, whose few

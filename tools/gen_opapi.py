@@ -194,6 +194,9 @@ MANY_PARAMS = {
     "rnn_backward",
     "moe_init_range",
     "grouped_matmul",
+    "joined_experts",
+    "moe_dispatch",
+    "moe_combine",
 }
 OPAQUE = ["COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0"]
 CONVERTED = ["COMPLEX32", "FLOAT8_E5M2", "FLOAT8_E4M3FN"]  # cast_narrow.c

@@ -317,7 +317,7 @@ def compile_and_link(groups, options):
         objects = [folder / target for target in own]
         objects += [folder / f"group_{g}_{language}.o" for g in range(groups)]
         run([*shlex.split(compiler), *flags, *objects, f"-L{options.home}/lib64", "-lopapi",
-             "-lascendcl", "-lnnopbase", "-lpthread", f"-Wl,-rpath,{options.home}/lib64", "-o", program])  # fmt: skip
+             "-lascendcl", "-lnnopbase", "-lhccl", "-lpthread", f"-Wl,-rpath,{options.home}/lib64", "-o", program])  # fmt: skip
     stamp.write_text(made)
     return programs
 

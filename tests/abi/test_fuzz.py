@@ -45,17 +45,18 @@ class Source:
             a = np.repeat(a, 2, -1)[..., ::2]
         return a
 
+    def int4(self):
+        a = self.tensor().real
+        return Int4(a.astype(int), self.rng.permutation(a.ndim).tolist())
+
     def argument(self, param):
         if self.rng.random() < 0.02 and param.kind not in "if":
             return None
         kind = param.kind
-        if param.int4 and self.rng.random() < 0.5:
-            a = self.tensor().real
-            return Int4(a.astype(int), self.rng.permutation(a.ndim).tolist())
-        if kind in "TRO":
-            return self.tensor()
-        if kind in "LMU":
-            return [self.tensor() for _ in range(self.rng.integers(0, 4))]
+        if kind in "TROLMU":
+            int4 = param.int4 and self.rng.random() < 0.5
+            one = self.int4 if int4 else self.tensor
+            return one() if kind in "TRO" else [one() for _ in range(self.rng.integers(0, 4))]
         if kind in "SK":
             some = [0, 1, 2, -1, 0.5, True, 1j, np.nan, np.inf, 2**40]
             given = self.rng.choice(some, 1 if kind == "S" else self.rng.integers(0, 4))

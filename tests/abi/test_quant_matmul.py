@@ -172,3 +172,67 @@ def test_weight_quant(version):
                     (x, w, scale, None, scale, None, None, 8), (x, w, scale, None, None, None, bias[:3], 8)):  # fmt: skip
             with pytest.raises(AclError, match="161002"):
                 run("WeightQuantBatchMatmul" + version, *bad, *more, out)
+
+
+def test_v5():
+    import ml_dtypes
+
+    a, b = ints(3, 6, 24), ints(24, 16)
+    exact = a.astype(int) @ b.astype(int)
+    scale, rows = (RNG.random(16) / 500).astype(np.float32), RNG.random(6).astype(np.float32)
+    bias = RNG.integers(-900, 900, 16).astype(np.int32)
+    none = np.zeros(0, np.float16)  # as torch_npu passes what is reserved
+    out = np.zeros((3, 6, 16), ml_dtypes.bfloat16)
+    run(
+        "QuantMatmulV5",
+        a,
+        np.asfortranarray(b),
+        rows,
+        scale,
+        None,
+        none,
+        None,
+        none,
+        bias,
+        False,
+        False,
+        0,
+        out,
+    )
+    want = ((exact + bias).astype(np.float32) * scale * rows[:, None]).astype(out.dtype)
+    same(out.astype(float), want.astype(float))
+    words = run("TransQuantParamV2", scale, None, np.empty(16, np.int64))
+    cut = (scale.view(np.uint32) & 0xFFFFE000).view(np.float32)
+    half = np.zeros((3, 6, 16), np.float16)
+    run("QuantMatmulV5", a, b.T, None, words, None, none, None, none, None, False, True, 0, half)
+    same(half, (exact.astype(np.float32) * cut).astype(np.float16))
+    small, offset = np.zeros((3, 6, 16), np.int8), RNG.integers(-9, 9, 16).astype(np.float32)
+    run("QuantMatmulV5", a, b, None, words, None, none, offset, none, None, False, False, 0, small)
+    same(small, np.rint(exact.astype(np.float32) * cut + offset).clip(-128, 127))
+    c, d = ints(6, 24, bits=4), ints(24, 16, bits=4)
+    four = np.zeros((6, 16), np.float16)
+    want = ((c.astype(int) @ d.astype(int)).astype(np.float32) * scale * rows[:, None]).astype(
+        np.float16
+    )
+    for left, right in ((pack(c), pack(d)), (Int4(c), Int4(d))):
+        run(
+            "QuantMatmulV5",
+            left,
+            right,
+            rows,
+            scale,
+            None,
+            none,
+            None,
+            none,
+            None,
+            False,
+            False,
+            0,
+            four,
+        )
+        same(four, want)
+    with pytest.raises(AclError, match="groupSize is 32"):
+        run("QuantMatmulV5", a, b, rows, scale, None, none, None, none, None, False, False, 32, out)
+    with pytest.raises(AclError, match="reserved"):
+        run("QuantMatmulV5", a, b, rows, scale, scale, none, None, none, None, False, False, 0, out)

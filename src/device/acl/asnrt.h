@@ -125,6 +125,46 @@ typedef struct {
 ASN_API bool asnrtScratchNew(size_t size, asnrtScratch *scratch);
 ASN_API void asnrtScratchFree(const asnrtScratch *scratch);
 
+/* ---- groups of ranks (groups.c)
+ *
+ * What libhccl, where a program has loaded it, offers to operators that communicate and
+ * know their group by its name alone. The calls of one group run in the order in which
+ * their places were taken, on whichever streams, as HCCL's own do:
+ *
+ *     group = groups->find(name, &size, &rank);      in phase 1; a reference
+ *     place = groups->place(group);                  when the operator is launched
+ *     groups->wait(place);                           by the stream's thread
+ *     code = groups->call(place, "aclnn...", &call); any number of times
+ *     groups->leave(place, code != 0);               also of a place that never came up
+ */
+typedef enum {
+    ASNRT_ALL_REDUCE,     /* to[i] = the sum of from[i] over all ranks; may be in place */
+    ASNRT_ALL_GATHER,     /* `count` elements of each rank, one after the other */
+    ASNRT_REDUCE_SCATTER, /* the rank's `count` elements of the sum */
+    ASNRT_ALL_TO_ALL      /* sends[r] elements from sends_at[r] on to rank r, and back */
+} asnrtGroupKind;
+typedef struct {
+    asnrtGroupKind kind;
+    int32_t dtype; /* aclDataType; sums are of numbers */
+    const void *from;
+    void *to;
+    uint64_t count;
+    uint64_t *sends, *sends_at, *receives, *receives_at; /* by rank; borrowed */
+} asnrtGroupCall;
+typedef struct {
+    /* NULL, with the thread's message set: there is none of this name. */
+    void *(*find)(const char *name, uint32_t *size, uint32_t *rank);
+    void (*release)(void *group);
+    void *(*place)(void *group); /* NULL: no memory, message set */
+    void (*wait)(void *place);
+    /* 0, or a code for the stream with the thread's message set. */
+    int32_t (*call)(void *place, const char *function, const asnrtGroupCall *call);
+    /* failed: the operator did; the other ranks, who may be waiting, are told. */
+    void (*leave)(void *place, bool failed);
+} asnrtGroups;
+ASN_API void asnrtGroupsUse(const asnrtGroups *groups);
+ASN_API const asnrtGroups *asnrtGroupsGet(void); /* NULL: libhccl is not loaded */
+
 /* ---- the memory that the runtime gave
  *
  * Blocks of aclrtMalloc and aclrtMallocHost. Their changes are counted, from 1: what was

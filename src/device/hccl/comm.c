@@ -67,6 +67,36 @@ hccl_comm *hccl_comm_get(const char *function, HcclComm which, HcclResult *code)
     return c;
 }
 
+/* Communicators of one process may share a name: each of its devices has one, and a
+ * program may have made another one after a failure. */
+hccl_comm *hccl_comm_named(const char *name) {
+    int32_t device = -1;
+    if (aclrtGetDevice(&device) != ACL_SUCCESS) device = -1;
+    hccl_comm *found = NULL;
+    uint32_t same = 0;
+    int best = -1;
+    pthread_mutex_lock(&lock);
+    uint32_t used = atomic_load(&handles.used);
+    for (uint32_t i = 0; i < used; i++) {
+        handle *h = asn_arena_at(&handles, i);
+        if (h == NULL || !asn_arena_alive(&handles, h) || h->comm == NULL) continue;
+        hccl_comm *c = h->comm;
+        if (strncmp(c->name, name, sizeof c->name) != 0) continue;
+        int fits = 2 * (c->device == device) + (atomic_load(&c->error) == HCCL_SUCCESS);
+        same++;
+        if (fits > best) found = c;
+        best = fits > best ? fits : best;
+    }
+    if (same > 1 && best < 2) found = NULL;
+    if (found != NULL) atomic_fetch_add(&found->references, 1);
+    pthread_mutex_unlock(&lock);
+    if (found == NULL)
+        (void)hccl_fail(HCCL_E_PARA,
+                        "%u communicators are named \"%.127s\", none of them device %d's",
+                        same, name, device);
+    return found;
+}
+
 /* The last one that lets go frees: the program's handle and each queued task hold a
  * reference. */
 void hccl_comm_release(hccl_comm *c) {
@@ -100,6 +130,7 @@ static hccl_comm *comm_new(uint64_t key, uint32_t size, uint32_t rank,
     pthread_cond_init(&c->turned, NULL);
     c->size = size;
     c->rank = rank;
+    if (aclrtGetDevice(&c->device) != ACL_SUCCESS) c->device = -1;
     c->key = key;
     c->addresses = addresses;
     c->endpoint = endpoint;

@@ -118,6 +118,7 @@ typedef struct {
     const hccl_root *root;
     uint32_t size, rank;
     HcclComm comm;
+    int32_t device;
     HcclResult code;
     char message[256];
     pthread_t thread;
@@ -135,7 +136,8 @@ static void *member_main(void *arg) {
 
 /* A rank's joining waits for all others: each needs a thread until all are there.
  * If one fails, those that were made are destroyed again. */
-static HcclResult members_join(const hccl_root *root, uint32_t size, HcclComm *comms) {
+static HcclResult members_join(const hccl_root *root, uint32_t size,
+                               const int32_t *devices, HcclComm *comms) {
     member *all = asn_calloc(size, sizeof *all);
     HcclResult code = HCCL_SUCCESS;
     if (all == NULL)
@@ -155,6 +157,10 @@ static HcclResult members_join(const hccl_root *root, uint32_t size, HcclComm *c
     }
     for (uint32_t k = 0; k < size; k++) {
         if (code == HCCL_SUCCESS) {
+            HcclResult same = HCCL_SUCCESS;
+            hccl_comm *c = hccl_comm_get("HcclCommInitAll", all[k].comm, &same);
+            if (c != NULL) c->device = devices[k];
+            hccl_comm_release(c);
             comms[k] = all[k].comm;
         } else if (all[k].comm != NULL) {
             (void)HcclCommDestroy(all[k].comm);
@@ -189,5 +195,5 @@ ASN_API HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *co
     snprintf(root.name, sizeof root.name, "asnumpy-hccl-all-%016llx",
              (unsigned long long)root.key);
     HCCL_TRY(hccl_root_open(&root));
-    return members_join(&root, ndev, comms);
+    return members_join(&root, ndev, devices, comms);
 }

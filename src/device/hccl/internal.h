@@ -6,7 +6,8 @@
  * (link.c), the steps of which every communication consists (steps.c), reductions
  * (reduce.c, folds.inc), collectives (collect.c), how ranks find each other
  * (rendezvous.c, rank_table.c), communicators (comm.c, sub_comm.c), tasks on streams
- * (task.c), HCCL's functions (init.c, calls.c, messages.c, config.c, refused.c).
+ * (task.c), what operators call (operators.c), HCCL's functions (init.c, calls.c,
+ * messages.c, config.c, refused.c).
  */
 #ifndef ASN_DEVICE_HCCL_INTERNAL_H
 #define ASN_DEVICE_HCCL_INTERNAL_H
@@ -200,7 +201,11 @@ HcclResult hccl_run_steps(hccl_comm *comm, hccl_kind kind, const hccl_reduction 
 
 /* ---- communicators (comm.c) */
 
-typedef struct hccl_turn hccl_turn;
+/* A place in the order of a communicator's calls (task.c). */
+typedef struct hccl_turn {
+    struct hccl_turn *next;
+    bool queued;
+} hccl_turn;
 typedef struct hccl_plan hccl_plan; /* collect.c */
 enum { HCCL_PIECE = 512 << 10 };    /* bytes that a rank reduces at once */
 
@@ -209,6 +214,7 @@ struct hccl_comm {
     uint32_t size, rank;
     uint64_t key;
     char name[COMM_NAME_MAX_LENGTH];
+    int32_t device;          /* that was current when it was made; -1: none */
     int64_t exec_ns;         /* without progress until a task fails; 0: for ever */
     hccl_address *addresses; /* of every rank; owned */
     hccl_endpoint *endpoint; /* shared with communicators made of this one */
@@ -227,6 +233,9 @@ struct hccl_comm {
 /* Resolves a handle and takes a reference; NULL: message set. */
 hccl_comm *hccl_comm_get(const char *function, HcclComm handle, HcclResult *code);
 void hccl_comm_release(hccl_comm *comm);
+/* The communicator of this name, with a reference: of several, as those of one process's
+ * devices are, the one of the current device. NULL: message set. */
+hccl_comm *hccl_comm_named(const char *name);
 /* Checked options of a configuration that may be NULL. */
 typedef struct {
     char name[COMM_NAME_MAX_LENGTH]; /* "": none */
@@ -304,6 +313,11 @@ void hccl_call_fini(hccl_call *call);
 HcclResult hccl_task_launch(hccl_comm *comm, aclrtStream stream, const hccl_call *calls,
                             uint32_t count);
 void hccl_turns_wait(hccl_comm *comm); /* until no task is left */
+void hccl_turn_take(hccl_comm *comm, hccl_turn *turn);
+void hccl_turn_wait(hccl_comm *comm, hccl_turn *turn); /* takes one that was not taken */
+void hccl_turn_end(hccl_comm *comm, hccl_turn *turn);
+/* Every later call fails, on the other ranks too. */
+void hccl_comm_break(hccl_comm *comm, HcclResult code);
 /* Launches, or keeps for the end of the thread's group. Takes as hccl_task_launch. */
 HcclResult hccl_group_launch(hccl_comm *comm, aclrtStream stream, const hccl_call *calls,
                              uint32_t count);

@@ -21,11 +21,6 @@
 
 enum { PATIENCE_NS = 20000 };
 
-struct hccl_turn {
-    hccl_turn *next;
-    bool queued;
-};
-
 typedef struct {
     hccl_turn turn;
     hccl_comm *comm;
@@ -35,7 +30,7 @@ typedef struct {
 } hccl_task;
 
 /* To the end of the communicator's queue. */
-static void turn_take(hccl_comm *c, hccl_turn *t) {
+void hccl_turn_take(hccl_comm *c, hccl_turn *t) {
     pthread_mutex_lock(&c->lock);
     t->next = NULL;
     t->queued = true;
@@ -61,8 +56,8 @@ static bool turn_take_if_first(hccl_comm *c, hccl_turn *t) {
 }
 
 /* A captured call takes its turn only now, when its graph runs. */
-static void turn_wait(hccl_comm *c, hccl_turn *t) {
-    if (!t->queued) turn_take(c, t);
+void hccl_turn_wait(hccl_comm *c, hccl_turn *t) {
+    if (!t->queued) hccl_turn_take(c, t);
     pthread_mutex_lock(&c->lock);
     while (c->first != t)
         pthread_cond_wait(&c->turned, &c->lock);
@@ -70,7 +65,7 @@ static void turn_wait(hccl_comm *c, hccl_turn *t) {
 }
 
 /* Also of one that never began. */
-static void turn_end(hccl_comm *c, hccl_turn *t) {
+void hccl_turn_end(hccl_comm *c, hccl_turn *t) {
     if (!t->queued) return;
     pthread_mutex_lock(&c->lock);
     hccl_turn *before = NULL;
@@ -102,7 +97,7 @@ void hccl_call_fini(hccl_call *call) {
 }
 
 /* Once; the shut sockets wake whoever waits for this rank. */
-static void comm_break(hccl_comm *c, HcclResult code) {
+void hccl_comm_break(hccl_comm *c, HcclResult code) {
     int32_t none = HCCL_SUCCESS;
     if (!atomic_compare_exchange_strong(&c->error, &none, (int32_t)code)) return;
     for (uint32_t k = 0; k < c->size; k++)
@@ -145,7 +140,7 @@ static int32_t task_do(hccl_task *t, asnrtStreamState *stream, bool *again) {
     const char *text = aclGetRecentErrMsg();
     int32_t result = asnrtFail(ACL_ERROR_RT_FAILURE, "%s: %s (%s)", function,
                                text ? text : "failed", HcclGetErrorString(code));
-    comm_break(c, code);
+    hccl_comm_break(c, code);
     return result;
 }
 
@@ -153,19 +148,19 @@ static int32_t task_do(hccl_task *t, asnrtStreamState *stream, bool *again) {
 static int32_t task_run(void *arg) {
     hccl_task *t = arg;
     bool again = false;
-    turn_wait(t->comm, &t->turn);
+    hccl_turn_wait(t->comm, &t->turn);
     t->comm->patience = 0;
     int32_t result = task_do(t, NULL, &again);
     t->began = false;
-    turn_end(t->comm, &t->turn);
+    hccl_turn_end(t->comm, &t->turn);
     return result;
 }
 
 /* Also of a task that ran: its end is the same. */
 static void task_drop(void *arg) {
     hccl_task *t = arg;
-    if (t->began) comm_break(t->comm, HCCL_E_UNAVAIL); /* dropped in the middle */
-    turn_end(t->comm, &t->turn);
+    if (t->began) hccl_comm_break(t->comm, HCCL_E_UNAVAIL); /* dropped in the middle */
+    hccl_turn_end(t->comm, &t->turn);
     for (uint32_t i = 0; i < t->count; i++)
         hccl_call_fini(&t->calls[i]);
     hccl_comm_release(t->comm);
@@ -186,7 +181,7 @@ static bool task_try(hccl_task *t, asnrtStreamState *stream) {
     c->patience = hccl_now() + PATIENCE_NS;
     int32_t result = task_do(t, stream, &again);
     t->began = again;
-    if (!again) turn_end(c, &t->turn);
+    if (!again) hccl_turn_end(c, &t->turn);
     asnrtStreamLeave(stream, result);
     return !again;
 }
@@ -212,7 +207,7 @@ HcclResult hccl_task_launch(hccl_comm *comm, aclrtStream stream, const hccl_call
         return HCCL_SUCCESS;
     }
     if (!t->began && !(atomic_load(&s->state) & ASNRT_CAPTURED))
-        turn_take(comm, &t->turn);
+        hccl_turn_take(comm, &t->turn);
     code = asnrtStreamPush(s, task_run, task_drop, t);
     return code == ACL_SUCCESS ? HCCL_SUCCESS : HCCL_E_RUNTIME;
 }

@@ -39,6 +39,7 @@ aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands) {
     e->plan = NULL;
     e->work_ns = 0;
     e->fp_flags = NULL;
+    e->group = e->place = NULL;
     e->repeatable = false;
     atomic_store_explicit(&e->references, 1, memory_order_relaxed);
     e->num_operands = e->used = 0;
@@ -65,6 +66,8 @@ void asnop_executor_release(aclOpExecutor *e) {
         atomic_fetch_sub_explicit(&e->references, 1, memory_order_acq_rel) != 1)
         return;
     (void)asn_slot_retire(e);
+    if (e->place != NULL) asnrtGroupsGet()->leave(e->place, false);
+    if (e->group != NULL) asnrtGroupsGet()->release(e->group);
     while (e->chunks != NULL) {
         asnd_chunk *next = e->chunks->next;
         asn_free(e->chunks);
@@ -167,9 +170,11 @@ bool asnop_operand_fits_slow(const asnd_operand *o, aclTensor *t, asnd_extent *e
 
 /* ---- phase 2 */
 
-/* A queued run of a repeatable executor, with the addresses of its time. */
+/* A queued run of a repeatable executor, with the addresses of its time and its place
+ * among the calls of its group (NULL: none, or it takes one when it runs). */
 typedef struct {
     aclOpExecutor *executor;
+    void *place;
     char *addr[];
 } run_task;
 
@@ -207,9 +212,37 @@ void asnop_executors_forked(void) {
     }
 }
 
+/* ---- operators that communicate */
+
+/* Takes the place of a run that is launched; a captured one takes it when its graph runs.
+ */
+static bool place_take(const aclOpExecutor *e, asnrtStreamState *s, void **place) {
+    *place = NULL;
+    if (e->group == NULL || (atomic_load(&s->state) & ASNRT_CAPTURED)) return true;
+    *place = asnrtGroupsGet()->place(e->group);
+    return *place != NULL;
+}
+
+/* Waits for the place, by the stream's thread: before the executor's lock, which the run
+ * whose turn it is may want. */
+static int32_t place_wait(const aclOpExecutor *e, void **place) {
+    const asnrtGroups *groups = asnrtGroupsGet();
+    if (*place == NULL) *place = groups->place(e->group);
+    if (*place == NULL) return ACL_ERROR_BAD_ALLOC;
+    groups->wait(*place);
+    return 0;
+}
+
 /* The run of a one-shot executor, which the queue owns (drop_once). */
 static int32_t task_once(void *arg) {
-    return run_body(arg, NULL);
+    aclOpExecutor *e = arg;
+    if (e->group == NULL) return run_body(e, NULL);
+    int32_t code = place_wait(e, &e->place);
+    if (code != 0) return code;
+    code = run_body(e, NULL);
+    asnrtGroupsGet()->leave(e->place, code != 0);
+    e->place = NULL;
+    return code;
 }
 
 static void drop_once(void *arg) {
@@ -219,14 +252,23 @@ static void drop_once(void *arg) {
 /* The run of a repeatable one: under its lock, since runs of several streams share it. */
 static int32_t task_repeat(void *arg) {
     run_task *t = arg;
+    bool joins = t->executor->group != NULL;
+    int32_t code = joins ? place_wait(t->executor, &t->place) : 0;
+    if (code != 0) return code;
     pthread_mutex_lock(&t->executor->lock);
     install(t->executor, t->addr);
-    int32_t code = run_body(t->executor, NULL);
+    t->executor->place = t->place;
+    code = run_body(t->executor, NULL);
+    t->executor->place = NULL;
     pthread_mutex_unlock(&t->executor->lock);
+    if (joins) asnrtGroupsGet()->leave(t->place, code != 0);
+    t->place = NULL;
     return code;
 }
 
 static void drop_repeat(void *arg) {
+    void *place = ((run_task *)arg)->place;
+    if (place != NULL) asnrtGroupsGet()->leave(place, false);
     asnop_executor_release(((run_task *)arg)->executor);
     asn_free(arg);
 }
@@ -235,6 +277,10 @@ static void drop_repeat(void *arg) {
 static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
     run_task *t = asn_malloc(sizeof *t + e->num_operands * sizeof *t->addr);
     if (t == NULL) return asnop_fail(ASN_ERR_MEMORY);
+    if (!place_take(e, s, &t->place)) {
+        asn_free(t);
+        return ACLNN_ERR_RUNTIME_ERROR; /* the message is set */
+    }
     t->executor = e;
     for (uint32_t i = 0; i < e->num_operands; i++)
         t->addr[i] = e->operands[i].addr;
@@ -291,16 +337,18 @@ aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream) {
     bool repeatable = e->repeatable;
     if (e->run == NULL) {
         /* nothing to compute: empty tensors */
-    } else if (e->work_ns < s->inline_ns && asnrtStreamEnter(s)) {
+    } else if (e->group == NULL && e->work_ns < s->inline_ns && asnrtStreamEnter(s)) {
         asnrtStreamLeave(s, run_inline(e, s));
     } else if (repeatable) {
         return push_repeat(s, e);
+    } else if (!place_take(e, s, &e->place)) {
+        code = ACLNN_ERR_RUNTIME_ERROR; /* the message is set */
     } else {
         (void)asn_slot_retire(e); /* the queue's from here on */
         return asnrtStreamPush(s, task_once, drop_once, e) ? ACLNN_ERR_RUNTIME_ERROR : 0;
     }
     if (!repeatable) asnop_executor_release(e);
-    return ACLNN_SUCCESS;
+    return code;
 }
 
 /* ---- public functions */

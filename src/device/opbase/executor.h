@@ -41,7 +41,9 @@ struct aclOpExecutor {
     asn_status (*body)(aclOpExecutor *e); /* what run calls */
     void *plan;                           /* what run needs, in the executor's memory */
     double work_ns;                       /* estimate on one thread */
-    uint32_t *fp_flags;     /* NULL, or takes exceptions raised (aclnnxConditions) */
+    uint32_t *fp_flags; /* NULL, or takes exceptions raised (aclnnxConditions) */
+    void *group; /* of asnrtGroups, owned; NULL: the operator does not communicate */
+    void *place; /* of this run, in the order of the group's calls */
     bool repeatable, ready; /* ready: lock is set up, stays so for the slot */
     _Atomic uint32_t references;
     uint32_t num_operands, capacity, used;

@@ -334,6 +334,14 @@ ASN_PLANNER(quant_param);
 ASN_PLANNER(int4_pack);
 ASN_PLANNER(sign_bits);
 
+/* norm_quant.c, act_quant.c: arg 1 of act_quant dequantises first */
+ASN_PLANNER(norm_quant);
+ASN_PLANNER(act_quant);
+ASN_PLANNER(dequant_bias);
+
+/* dynamic_quant.c */
+ASN_PLANNER(dynamic_sets);
+
 /* quant_matmul.c, weight_quant.c, matmul_dequant.c */
 ASN_PLANNER(quant_matmul);
 ASN_PLANNER(weight_quant_matmul);
@@ -363,9 +371,22 @@ ASN_PLANNER(moe_unpermute_grad);
 ASN_PLANNER(moe_map_permute);
 ASN_PLANNER(moe_map_permute_grad);
 
+/* moe/routing_quant.c */
+ASN_PLANNER(moe_init_quant);
+
 /* moe/grouped_matmul.c */
 ASN_PLANNER(grouped_matmul);
 ASN_PLANNER(grouped_matmul_add);
+
+/* joined/product.c: arg is what is before the product times 8, and what is behind it:
+ * nothing, all-gather, reduce-scatter, all-reduce, all-to-all; experts.c: arg 1 is the
+ * way back */
+ASN_PLANNER(joined_product);
+ASN_PLANNER(joined_experts);
+
+/* joined/dispatch.c */
+ASN_PLANNER(moe_dispatch);
+ASN_PLANNER(moe_combine);
 
 /* cache/paged.c, advance_step.c, sampling.c, kv_rope.c */
 ASN_PLANNER(scatter_paged);

@@ -15,6 +15,7 @@
  * tokens, and a group on a thread of its own would have the longest one run alone.
  */
 #include "device/cpu/gemm/gemm.h"
+#include "device/opapi/moe/grouped_quant.h"
 #include "device/opapi/moe/rows.h"
 
 /* First operands and numbers of the lists; list: the operand of groupList, -1: absent, or
@@ -32,24 +33,9 @@ typedef struct {
 static asn_status read_ends(aclOpExecutor *e, const grouped_plan *p, int64_t all,
                             asnd_tmp *tmp, const int64_t **ends) {
     const int64_t *given = p->ends;
-    int64_t *to = NULL, last = 0;
     if (p->ends == NULL)
         ASN_TRY(asn_packed_data(asn_exec_nd(e, p->list), ASN_I64, tmp, &given));
-    ASN_TRY(asn_rows_ints(tmp, p->groups, &to));
-    for (int64_t i = 0; i < p->groups; i++) {
-        int64_t end = given[i];
-        if (p->sizes && (end < 0 || end > all)) end = -1;
-        to[i] = p->sizes && end >= 0 ? last + end : end;
-        if (to[i] < last || to[i] > all)
-            return asn_error_set(
-                ASN_ERR_VALUE,
-                "%s: group %lld of groupList ends at %lld, the one before "
-                "at %lld; ends ascend to %lld at most",
-                e->name, (long long)i, (long long)to[i], (long long)last, (long long)all);
-        last = to[i];
-    }
-    *ends = to;
-    return ASN_OK;
+    return asn_rows_ends(e->name, given, p->groups, p->sizes, all, tmp, ends);
 }
 
 /* c = a @ b + bias, or c += a @ b; matrices. */
@@ -364,6 +350,7 @@ static asn_status check_columns(const asnd_call *c, const grouped_plan *p) {
  * groupList, splitItem, y), V4 and V5 with more of quantisation, groupType and
  * groupListType. */
 asn_status asn_planner_grouped_matmul(asnd_call *c) {
+    if (asn_grouped_is_quantised(c)) return asn_grouped_quant_plan(c);
     int list = asn_call_param_named(c, "groupListOptional"),
         split = asn_call_param_named(c, "splitItem"), y = asn_call_out(c),
         type = asn_call_param_named(c, "groupType");

@@ -1,7 +1,7 @@
 /* CPU device, operators: products of small integers.
  *
- * QuantMatmul, V2, V3, V4, QuantMatmulWeightNz. Products are summed in int32, which wraps
- * beyond 2**17 of them; the rest is float32, as CANN's formulas have it:
+ * QuantMatmul, V2, V3, V4, V5, QuantMatmulWeightNz. Products are summed in int32, which
+ * wraps beyond 2**17 of them; the rest is float32, as CANN's formulas have it:
  *
  * ((x1 @ x2 + integer bias) * scale * row scale + real bias) [+ offset, rounded, int8]
  *
@@ -9,7 +9,7 @@
  * uint64 or int64 is a word of TransQuantParamV2. An int32 result is the sum with its
  * bias, and no scale.
  *
- * The five operators differ in where their parameters stand, which is a table (places),
+ * The operators differ in where their parameters stand, which is a table (places),
  * and in what they allow. The product is one call of the int8 kernel into a temporary of
  * sums; what follows is done in chunks of whole rows that the threads share.
  */
@@ -166,14 +166,12 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(to, &out.nd);
 }
 
-/* Where the five operators have their parameters, by arg; -1: none. */
+/* Where the operators have their parameters, by arg; -1: none. */
 static const struct {
     int8_t bias, scale, offset, rows, trans1, trans2, out;
-} places[] = {{2, -1, -1, -1, -1, -1, 4},
-              {2, 3, -1, -1, 4, 5, 6},
-              {4, 2, 3, -1, 5, 6, 7},
-              {5, 2, 3, 4, 6, 7, 8},
-              {8, 3, 6, 2, 9, 10, 12}};
+} places[] = {{2, -1, -1, -1, -1, -1, 4}, {2, 3, -1, -1, 4, 5, 6},
+              {4, 2, 3, -1, 5, 6, 7},     {5, 2, 3, 4, 6, 7, 8},
+              {8, 3, 6, 2, 9, 10, 12},    {8, 3, 6, 2, 9, 10, 12}};
 
 /* The shape of the product, which has the larger rank of both. Batches broadcast; extents
  * of packed int4 count eightfold. */
@@ -245,7 +243,7 @@ static asn_status check_product(const asnd_call *c, int kind, int ndim,
     return ASN_OK;
 }
 
-/* QuantMatmulWeightNz(x1, x2, x1Scale, x2Scale, yScale, x1Offset, x2Offset, yOffset,
+/* V5, QuantMatmulWeightNz(x1, x2, x1Scale, x2Scale, yScale, x1Offset, x2Offset, yOffset,
  * bias, transposeX1, transposeX2, groupSize, out): what later versions shall use is
  * absent. */
 static asn_status check_reserved(const asnd_call *c) {
@@ -261,7 +259,7 @@ static asn_status check_reserved(const asnd_call *c) {
                          c->op->name, (long long)asn_call_int(c, 11));
 }
 
-/* arg 0: QuantMatmul, 1: V2, 2: V3, 3: V4, 4: QuantMatmulWeightNz. */
+/* arg 0: QuantMatmul, 1: V2, 2: V3, 3: V4, 4: QuantMatmulWeightNz, 5: V5. */
 asn_status asn_planner_quant_matmul(asnd_call *c) {
     int kind = c->op->arg, ndim, out = places[kind].out;
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -269,10 +267,10 @@ asn_status asn_planner_quant_matmul(asnd_call *c) {
     bool trans2 = places[kind].trans2 >= 0 && asn_call_int(c, places[kind].trans2);
     for (int i = 0; i < 2; i++) {
         ASN_TRY(asn_call_rank(c, i, 2, kind < 2 ? 3 : 6));
-        bool packs = kind == 2 || kind == 3;
+        bool packs = kind == 2 || kind == 3 || kind == 5;
         ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_I8) | (packs ? ASN_BIT(ASN_I32) : 0)));
     }
-    if (kind == 4) ASN_TRY(check_reserved(c));
+    if (kind >= 4) ASN_TRY(check_reserved(c));
     ASN_TRY(asn_quant_product_shape(c, trans1, trans2, &ndim, shape));
     ASN_TRY(check_product(c, kind, ndim, shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
