@@ -12,6 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = pathlib.Path(os.environ.get("ASNUMPY_TORCH_NPU", ROOT / "build" / "torch_npu"))
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "smoke: the part that make test runs (make test-torch: all)")
+
+
 def pytest_collection_modifyitems(items):
     """Skips where nobody made a torch_npu for this machine; a folder that is missing is an error."""
     if (FOLDER / "torch_npu").is_dir() or not items:

@@ -10,7 +10,9 @@ from conftest import start
 PROGRAM = pathlib.Path(__file__).with_name("distributed.py")
 
 
-@pytest.mark.parametrize(("size", "transport"), [(2, ""), (3, ""), (4, ""), (2, "tcp")])
+@pytest.mark.parametrize(("size", "transport"), [
+    pytest.param(2, "", marks=pytest.mark.smoke), (3, ""), (4, ""), (2, "tcp"),
+])  # fmt: skip
 def test_distributed(size, transport):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
