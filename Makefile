@@ -35,7 +35,7 @@ PYTEST := $(PY) -m pytest tests/python -q -n auto --maxprocesses=4
 # bench's own tests; and kernels and operators of one's own, which run beside the engine, once a device.
 SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks)
 SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
-test: ctest build
+test: ctest build build/torch_npu/.ready
 	$(PY) tools/operators_table.py count
 	tests/fuzz/run.sh 300 1 30000
 	$(PYTEST)
@@ -43,6 +43,7 @@ test: ctest build
 	ASNUMPY_JIT=always $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
 	  $(PYTEST) $(SAME_IN_EVERY_MODE)
+	$(PY) -m pytest tests/torch -q -m smoke
 
 # Random programs against their oracles (tests/fuzz): new ones every time, or those of FUZZ_SEED. An hour of it is in test-full.
 FUZZ_SECONDS ?= 300
@@ -53,12 +54,13 @@ fuzz: $(BUILD)/build.ninja build
 
 # Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
 # on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
-# clang, a device that runs behind its launches (alone, and in an NPU's place),
+# clang, a device that runs behind its launches (alone, and in an NPU's place), all of the tests with PyTorch for Ascend,
 # the HTML pages in a browser.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(PY) -m pytest tests/python -q -k browser
+	$(MAKE) test-torch
 	$(BUILD)/tests/c/test_cpu_math full
 	$(PY) tools/check_rows.py build build/check_rows
 	bash tools/sanitize.sh
@@ -70,7 +72,8 @@ test-full: test
 	ASNUMPY_CPU_LAUNCH_DELAY_US=1 ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) \
 	  ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent $(PYTEST)
 
-# PyTorch's torch_npu, unchanged, on the CPU device (tests/torch): programs, and all of PyTorch's samples of its operators.
+# PyTorch's torch_npu, unchanged, on the CPU device (tests/torch): programs, examples, and all of PyTorch's samples of its
+# operators, modules and optimisers (make test runs those that are marked smoke). install.sh says where that cannot be.
 OPINFO ?= --samples 4 --backward
 build/torch_npu/.ready: tests/torch/install.sh setup
 	bash tests/torch/install.sh $(PY) build/torch_npu

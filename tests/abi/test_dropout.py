@@ -113,7 +113,7 @@ def test_adam(amsgrad, maximize):
         g = laid(normal(4, 7).astype(dtype), layout)
         want = adam(*(a.astype(float) for a in state), g.astype(float), 3, o)
         old = state[3].copy()
-        run("ApplyAdamWV2", *state, g, np.array([3]), *list(o.values()))
+        run("ApplyAdamWV2", *state, g, np.array([2]), *list(o.values()))  # steps before this one
         for got, value in zip(state[: 4 if amsgrad else 3], want, strict=False):
             near(got, value)
         if not amsgrad:
@@ -135,7 +135,7 @@ def test_adam_is_pytorch():
             v,
             None,
             g * t,
-            np.array([t], np.float32),
+            np.array([t - 1], np.float32),
             0.5,
             0.5,
             0.75,
@@ -146,7 +146,7 @@ def test_adam_is_pytorch():
         )
     near(p, leaf)
     e = np.empty(0)
-    run("ApplyAdamWV2", e, e, e, None, e, np.array([1]), 0.5, 0.5, 0.75, 0.25, 0.1, False, False)
+    run("ApplyAdamWV2", e, e, e, None, e, np.array([0]), 0.5, 0.5, 0.75, 0.25, 0.1, False, False)
     for bad, code in (((p, m, v, None, g, np.array([1]), 0.5, 0.5, 0.75, 0.25, 0.1, True, False), 161001),
                       ((p, m, v[:3], None, g, np.array([1]), 0.5, 0.5, 0.75, 0.25, 0.1, False, False), 161002),
                       ((p, m, v, None, g, np.array([1, 2]), 0.5, 0.5, 0.75, 0.25, 0.1, False, False), 161002)):  # fmt: skip

@@ -81,6 +81,20 @@ def test_prelu(shape):
             near(dw, want[1], 4)
 
 
+def test_prelu_of_a_weight_in_the_space_of_self():
+    x, w, g = normal(2, 3, 4), normal(3), normal(2, 3, 4)
+    spread = w.reshape(1, 3, 1).copy()  # as torch_npu gives it
+    dx, dw = np.empty_like(x), np.empty((1, 3, 1))
+    near(run("Prelu", x, spread, np.empty_like(x)), F.prelu(wide(x), wide(w)))
+    run("PreluBackward", g, x, spread, dx, dw)
+    want = gradient(F.prelu, g, x, w)
+    near(dx, want[0])
+    near(dw.ravel(), want[1], 4)
+    for bad in (w.reshape(3, 1, 1), w.reshape(1, 3), w.reshape(1, 1, 3)):
+        with pytest.raises(AclError, match="161002"):
+            run("Prelu", x, bad.copy(), np.empty_like(x))
+
+
 def test_prelu_edges():
     x, w = normal(4, 3), normal(3)
     dx, dw = np.empty((4, 3)), np.empty(3)

@@ -65,8 +65,8 @@ class Case:
             y, _ = torch.nn.utils.rnn.pad_packed_sequence(y, total_length=TIME)
         return x, states, y, list(last) if self.kind == "LSTM" else [last]
 
-    def forward(self, train=True, packed=False):
-        """Runs the operator; the outputs and the saved lists."""
+    def forward(self, train=True, packed=False, unread=False):
+        """Runs the operator; the outputs and the saved lists. unread: h and c are tensors without dimensions."""
         d, dtype, layout = self.directions, self.dtype, self.layout
         shape = (BATCH, TIME) if self.first else (TIME, BATCH)
         x, size = self.x, None
@@ -84,7 +84,8 @@ class Case:
             saved = [[] for _ in saved]
             if self.kind == "LSTM":
                 saved[4:6] = [
-                    [blank((BATCH, HIDDEN), dtype) for _ in range(count)] for _ in range(2)
+                    [blank(() if unread else (BATCH, HIDDEN), dtype) for _ in range(count)]
+                    for _ in range(2)
                 ]
         run(self.kind, x, self.params, self.hx, size, self.biases, self.layers, 0.0, train, self.both, self.first,
             y, *last, *saved)  # fmt: skip
@@ -154,6 +155,7 @@ def test_without_training(kind):
     if kind == "LSTM":
         near(np.stack(saved[4]), want_last[0], 2)
         near(np.stack(saved[5]), want_last[1], 2)
+        near(case.forward(train=False, unread=True)[2], want, 2)
     case.hx = [] if kind == "LSTM" else None
     case.net.zero_grad()
     zeros = [np.zeros_like(s) for s in case.states]

@@ -26,6 +26,7 @@ import sys
 import time
 import warnings
 
+SOURCE, KIND = "opinfo", "operators"
 DTYPES = ["float32", "float16", "bfloat16", "float64", "int64", "int32", "int16", "int8", "uint8", "bool",
           "complex64", "complex128"]  # fmt: skip
 CASE_SECONDS = 60
@@ -42,15 +43,19 @@ UNSUPPORTED = re.compile(
 )
 
 
-def names(pattern):
+def database():
+    """Every OpInfo, in PyTorch's order."""
     from torch.testing._internal.common_methods_invocations import op_db
 
-    wanted = re.compile(pattern)
-    return [i for i, op in enumerate(op_db) if wanted.search(full_name(op))]
+    return op_db
 
 
 def full_name(op):
     return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def dtypes_of(op):
+    return op.supported_dtypes("cpu")
 
 
 # ---- the worker
@@ -136,6 +141,14 @@ def computed(op, sample, torch, backward):
     return results + list(torch.autograd.grad(roots, leaves, ones, allow_unused=True))
 
 
+def failed(error, count):
+    """The answer for sample `count` where `npu` raises."""
+    text = f"{type(error).__name__}: " + " ".join(str(error).split())
+    called = re.search(r"aclnn\w*|aclop\w*|EZ\d|error code is \d+|call acl", text)
+    unsupported = UNSUPPORTED.search(text) and not called
+    return "unsupported" if unsupported else "error", text[:400], count
+
+
 def case(op, dtype, options, torch):
     """("right", what) and the number of samples that were compared."""
     backward = (
@@ -166,36 +179,30 @@ def case(op, dtype, options, torch):
             exact = not random and not is_random(s)
             what = differs(got, want, torch, exact, 5 if backward else 1)
         except Exception as error:
-            text = f"{type(error).__name__}: " + " ".join(str(error).split())
-            called = re.search(r"aclnn\w*|aclop\w*|EZ\d|error code is \d+|call acl", text)
-            return (
-                ("unsupported" if UNSUPPORTED.search(text) and not called else "error"),
-                text[:400],
-                count,
-            )
+            return failed(error, count)
         if what:
             return "wrong", f"sample {count}: {what}", count
     return ("right" if count else "empty"), "", count
 
 
-def work(options):
+def work(of, options):
     """Reads "index dtype" lines, answers a JSON line for each."""
     warnings.simplefilter("ignore")
     import torch
     import torch_npu  # noqa: F401
-    from torch.testing._internal.common_methods_invocations import op_db
 
     torch.set_num_threads(2)
+    infos = of.database()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:
         index, name = line.split()
-        op, dtype = op_db[int(index)], getattr(torch, name)
-        if dtype not in op.supported_dtypes("cpu"):
+        info, dtype = infos[int(index)], getattr(torch, name)
+        if dtype not in of.dtypes_of(info):
             answers.write(json.dumps(["none", "", 0]) + "\n")
             continue
         try:
-            answers.write(json.dumps(case(op, dtype, options, torch)) + "\n")
+            answers.write(json.dumps(of.case(info, dtype, options, torch)) + "\n")
         except Exception as error:  # of the comparison
             answers.write(json.dumps(["error", f"harness: {error!r}"[:300], 0]) + "\n")
 
@@ -204,10 +211,10 @@ def work(options):
 
 
 class Worker:
-    def __init__(self, options):
+    def __init__(self, of, options):
         command = [
             sys.executable,
-            os.path.abspath(__file__),
+            os.path.abspath(of.__file__),
             "--work",
             "--samples",
             str(options.samples),
@@ -237,8 +244,9 @@ class Worker:
         self.process.wait()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(of):
+    """of: a module with database, full_name, dtypes_of and case, whose file starts this again with --work."""
+    parser = argparse.ArgumentParser(description=of.__doc__.split("\n")[0])
     parser.add_argument("--operators", default="")
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--samples", type=int, default=4)
@@ -250,17 +258,17 @@ def main():
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        return work(options)
-    import torch  # noqa: F401
-    from torch.testing._internal.common_methods_invocations import op_db
-
+        return work(of, options)
+    names = [of.full_name(info) for info in of.database()]
+    wanted = re.compile(options.operators)
     k, n = map(int, options.part.split("/"))
-    cases = [(i, d) for i in names(options.operators) for d in options.dtypes.split(",")][k::n]
+    cases = [(i, d) for i, name in enumerate(names) if wanted.search(name)
+             for d in options.dtypes.split(",")][k::n]  # fmt: skip
     results, worker, began = {}, None, time.time()
     for index, dtype in cases:
         if time.time() - began > options.seconds:
             break
-        worker = worker or Worker(options)
+        worker = worker or Worker(of, options)
         answer = worker.ask(index, dtype)
         if answer is None:
             code = worker.process.poll()
@@ -274,16 +282,14 @@ def main():
             worker = None
         if answer[0] in ("none", "empty"):
             continue
-        results[f"{full_name(op_db[index])} {dtype}"] = answer
+        results[f"{names[index]} {dtype}"] = answer
         if answer[0] not in ("right",) and not options.quiet:
-            print(
-                f"{answer[0]:12} {full_name(op_db[index])} {dtype}: {answer[1][:300]}", flush=True
-            )
+            print(f"{answer[0]:12} {names[index]} {dtype}: {answer[1][:300]}", flush=True)
     if worker:
         worker.end()
     counts = collections.Counter(a[0] for a in results.values())
     told = counts["right"] + counts["wrong"] + counts["error"] + counts["crash"]
-    print(f"opinfo: {len(results)} cases of {len({r.split()[0] for r in results})} operators: {dict(counts)}; "
+    print(f"{of.SOURCE}: {len(results)} cases of {len({r.rsplit(maxsplit=1)[0] for r in results})} {of.KIND}: {dict(counts)}; "
           f"{100 * counts['right'] / max(told, 1):.2f} % right of those that torch_npu supports")  # fmt: skip
     if options.out:
         with open(options.out, "w") as file:
@@ -292,4 +298,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.modules[__name__])

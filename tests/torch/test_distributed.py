@@ -26,7 +26,9 @@ def together(program, size, **variables):
         assert f"rank {rank} done" in process.stdout
 
 
-@pytest.mark.parametrize(("size", "transport"), [(2, ""), (3, ""), (4, ""), (2, "tcp")])
+@pytest.mark.parametrize(("size", "transport"), [
+    pytest.param(2, "", marks=pytest.mark.smoke), (3, ""), (4, ""), (2, "tcp"),
+])  # fmt: skip
 def test_distributed(size, transport):
     together("distributed.py", size, ASNUMPY_HCCL_TRANSPORT=transport)
 

@@ -1,8 +1,9 @@
-"""A part of PyTorch's own samples on `npu` against `cpu` (opinfo.py); make test-torch runs all of them."""
+"""PyTorch's own samples of its operators on `npu` against `cpu` (opinfo.py): every tenth operator, or what ASNUMPY_OPINFO says."""
 
 import json
 import os
 
+import pytest
 from conftest import ROOT, start
 
 # Cases that are not right, each with its cause; a case that becomes right must leave the list.
@@ -13,8 +14,9 @@ MISSES = {
 }
 
 
+@pytest.mark.smoke
 def test_samples(tmp_path):
-    part = os.environ.get("ASNUMPY_OPINFO", "--dtypes float32 --samples 2 --part 0/4").split()
+    part = os.environ.get("ASNUMPY_OPINFO", "--dtypes float32 --samples 1 --part 0/10").split()
     done = start(ROOT / "tests" / "torch" / "opinfo.py", *part, "--out", tmp_path / "out.json")
     print(done.stdout[-3000:])
     assert done.returncode == 0, done.stderr[-3000:]
@@ -22,7 +24,7 @@ def test_samples(tmp_path):
     bad = {
         case: answer for case, answer in found.items() if answer[0] not in ("right", "unsupported")
     }
-    assert len(found) > 100
+    assert len(found) > 50
     assert not [a for a in found.values() if a[0] == "crash"]
     unknown = {case: answer for case, answer in bad.items() if case not in MISSES}
     assert not unknown, unknown

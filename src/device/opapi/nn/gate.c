@@ -188,10 +188,26 @@ typedef struct {
     bool single;
 } prelu_plan;
 
+/* Parameter i holds a value for each channel of x: (C,), or in x's space (1, C, 1 ...).
+ */
+static asn_status check_channels(const asnd_call *c, int i, const asnd_nd *x) {
+    int64_t spread[ASN_ND_MAX_DIMS];
+    for (int d = 0; d < x->ndim; d++)
+        spread[d] = d == 1 ? x->shape[1] : 1;
+    if (asn_call_nd(c, i)->ndim == x->ndim) return asn_norm_check(c, i, x->ndim, spread);
+    return asn_norm_check(c, i, 1, x->shape + 1);
+}
+
 /* v: the weight, or its gradient, in the space of self: one value per channel (dimension
  * 1), or one for all. */
 static void spread_weight(asnd_view *v, const asnd_nd *a, const asnd_norm *n,
                           bool single) {
+    if (!single && a->ndim == n->x->ndim) {
+        asn_view_set(v, a);
+        for (int d = 0; d < a->ndim; d++)
+            if (d != 1) v->strides[d] = 0;
+        return;
+    }
     if (!single) {
         asn_norm_spread(v, a, n, n->mask);
         return;
@@ -260,7 +276,7 @@ asn_status asn_planner_prelu(asnd_call *c) {
                              "%s: weight has %lld elements; it must have one, since self "
                              "has no channels",
                              c->op->name, (long long)asn_nd_size(w));
-    if (!single) ASN_TRY(asn_norm_check(c, weight, 1, x->shape + 1));
+    if (!single) ASN_TRY(check_channels(c, weight, x));
     ASN_TRY(asn_norm_check(c, out, x->ndim, x->shape));
     if (backward) {
         const asnd_nd *dy = asn_call_nd(c, 0);
@@ -271,7 +287,7 @@ asn_status asn_planner_prelu(asnd_call *c) {
         if (single)
             ASN_TRY(asn_call_one_element(c, out + 1));
         else
-            ASN_TRY(asn_norm_check(c, out + 1, 1, x->shape + 1));
+            ASN_TRY(check_channels(c, out + 1, x));
     }
     if (asn_call_operand(c, backward ? out + 1 : out)->is_empty) return ASN_OK;
     prelu_plan *p =

@@ -129,7 +129,7 @@ static asn_status adam_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const adam_plan *a = plan;
     adam_numbers n = a->n;
     if (a->step >= 0) {
-        double count = number_of(e, a->step);
+        double count = number_of(e, a->step) + 1;
         n.first = 1 - pow(n.beta1, count);
         n.second = 1 - pow(n.beta2, count);
     } else {
@@ -181,7 +181,9 @@ static asn_status plan_adam(asnd_call *c, int grad, int top, bool amsgrad,
 }
 
 /* ApplyAdamWV2(varRef, mRef, vRef, maxGradNormOptionalRef, grad, step, lr, beta1, beta2,
- * weightDecay, eps, amsgrad, maximize): step is a tensor of one number. */
+ * weightDecay, eps, amsgrad, maximize): step is a tensor of one number, the steps before
+ * this one (torch_npu gives one less than PyTorch's count, which already has this one).
+ */
 asn_status asn_planner_adam(asnd_call *c) {
     adam_plan *p;
     bool amsgrad = asn_call_int(c, 11) != 0;

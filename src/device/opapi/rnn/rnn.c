@@ -304,6 +304,13 @@ static asn_status check_states(const asnd_call *c, asnd_rnn *p, const int64_t *s
     return ASN_OK;
 }
 
+/* Whether the tensors of list `list` have no dimensions, as torch_npu gives them without
+ * training, where nobody reads them: they stay as they are. */
+static bool unread(const asnd_call *c, int list) {
+    if (asn_call_int(c, asn_call_param_named(c, "train")) != 0) return false;
+    return c->e->operands[c->first[list]].nd.ndim == 0;
+}
+
 /* The lists of what steps save: every step's (time, batch, hidden), or, without training,
  * none but h and c, which may hold the last state (batch, hidden). */
 static asn_status check_saved(const asnd_call *c, asnd_rnn *p, bool back) {
@@ -323,6 +330,7 @@ static asn_status check_saved(const asnd_call *c, asnd_rnn *p, bool back) {
         if (!back && (c->args[list].p == NULL || asn_call_array(c, list)->size == 0))
             continue;
         ASN_TRY(check_length(c, list, count));
+        if (!back && unread(c, list)) continue;
         p->saved[k] = c->first[list];
         for (int m = 0; m < count; m++) {
             const asnd_operand *o = &c->e->operands[c->first[list] + m];
