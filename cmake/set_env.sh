@@ -19,6 +19,7 @@ if [ -n "$_asnumpy_file" ] && [ -d "$_asnumpy_home/lib64" ]; then
     export ASCEND_HOME_PATH="$_asnumpy_home" ASCEND_TOOLKIT_HOME="$_asnumpy_home"
     export ASCEND_OPP_PATH="$_asnumpy_home/opp"
     export LD_LIBRARY_PATH="$_asnumpy_home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export PATH="$_asnumpy_home/tools/profiler/bin:$PATH"
     export CMAKE_PREFIX_PATH="$_asnumpy_home${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
     export PKG_CONFIG_PATH="$_asnumpy_home/lib64/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
     unset _asnumpy_home _asnumpy_file

@@ -21,7 +21,8 @@ def main(nm, library, output):
     names = sorted(
         row[-1]
         for row in rows
-        if row[-2] == "T" and row[-1].startswith(("acl", "Acl", "Msprof", "rt"))
+        if row[-2] == "T"
+        and row[-1].startswith(("acl", "Acl", "Msprof", "rt", "mstx", "mspti", "hal"))
     )
     if not names:
         raise SystemExit(f"{library} defines no function")

@@ -506,7 +506,8 @@ def main():
     if what == "headers":
         headers = {op.header for op in table.values() if op.header}
         for old in [*out.glob("aclnnop/*.h"), *out.glob("aclnnop/level2/*.h")]:
-            if f"aclnnop/{old.name}" not in headers:
+            # aclnn_util.h is gen_headers.py's
+            if f"aclnnop/{old.name}" not in headers and old.name != "aclnn_util.h":
                 old.unlink()
         for header in headers:
             write(out / header, header_text(header, table))

@@ -8,7 +8,7 @@ Standard library only.
 import pathlib
 import sys
 
-from gen_headers import DATA, ROOT, declarator, write
+from gen_headers import FUNCTIONS, ROOT, declarator, write
 
 SOURCE = ROOT / "src" / "device" / "acl" / "refused.def"
 
@@ -24,7 +24,7 @@ def rows():
 
 
 def function(reason, name):
-    facts = DATA["functions"][name]
+    facts = FUNCTIONS[name]
     ret, params = facts["ret"], facts["params"]
     unused = " ".join(
         f"(void){declarator(p).split('[')[0].split()[-1].lstrip('*')};" for p in params
@@ -32,7 +32,8 @@ def function(reason, name):
     code = ret in ("aclError", "int32_t")
     value = f'return refuse("{name}", reason);' if code else ""
     if not code and ret != "void":
-        value = f"return {'NULL' if ret.endswith('*') or ret == 'aclrtBinary' else '0'};"
+        nothing = {"aclrtBinary": "NULL", "aclDataType": "ACL_DT_UNDEFINED"}
+        value = f"return {'NULL' if ret.endswith('*') else nothing.get(ret, '0')};"
     told = "" if code else f'(void)refuse("{name}", reason);'
     head = declarator(f"ASN_API {ret} {name}") + f"({', '.join(map(declarator, params)) or 'void'})"
     return (
@@ -42,6 +43,7 @@ def function(reason, name):
 
 
 HEAD = """/* Functions that a CPU refuses. Generated from refused.def by tools/gen_refused.py. */
+#include "acl/acl_tdt.h"
 #include "device/acl/internal.h"
 
 static aclError refuse(const char *name, const char *reason) {

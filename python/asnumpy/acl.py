@@ -60,8 +60,8 @@ def environment(devices=None, soc=None):
     Returns
     -------
     dict
-        A copy of ``os.environ`` with ``ASCEND_HOME_PATH``, ``ASCEND_TOOLKIT_HOME``, ``ASCEND_OPP_PATH``
-        and ``LD_LIBRARY_PATH`` set.
+        A copy of ``os.environ`` with ``ASCEND_HOME_PATH``, ``ASCEND_TOOLKIT_HOME``, ``ASCEND_OPP_PATH``,
+        ``LD_LIBRARY_PATH`` and ``PATH`` (for ``msprof``) set.
 
     Raises
     ------
@@ -75,10 +75,14 @@ def environment(devices=None, soc=None):
     folder, variables = str(home()), dict(os.environ)
     variables["ASCEND_HOME_PATH"] = variables["ASCEND_TOOLKIT_HOME"] = folder
     variables["ASCEND_OPP_PATH"] = f"{folder}/opp"
-    before = variables.get("LD_LIBRARY_PATH", "")
-    first = f"{folder}/lib64"
-    if before.split(":")[0] != first:
-        variables["LD_LIBRARY_PATH"] = first + (f":{before}" if before else "")
+    for name, first in (
+        ("LD_LIBRARY_PATH", f"{folder}/lib64"),
+        ("PATH", f"{folder}/tools/profiler/bin"),
+    ):
+        before = variables.get(name, "")
+        if before.split(":")[0] != first:
+            variables[name] = first + (f":{before}" if before else "")
+    variables["ASNUMPY_PYTHON"] = sys.executable  # for msprof
     if devices is not None:
         variables["ASNUMPY_CPU_DEVICES"] = str(devices)
     if soc is not None:

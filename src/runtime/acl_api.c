@@ -245,7 +245,7 @@ asn_status asn_acl_failed(int code, const char *what) {
 
 asn_status asn_acl_status(int code, const char *text, const char *what) {
     /* The runtime's codes for no memory, and the operators'. */
-    bool memory = code == 200000 || code == 507899 || code == 561101;
+    bool memory = code == 200000 || code == 207001 || code == 507899 || code == 561101;
     asn_status status = memory ? ASN_ERR_MEMORY : ASN_ERR_RUNTIME;
     if (text && strstr(text, "is out of bounds for axis")) status = ASN_ERR_INDEX;
     return asn_error_set(status, "%s: %s (device code %d)", what,

@@ -73,8 +73,8 @@ static void test_operators(void) {
     CHECK_OK(aclmdlRIDestroy(graph)); /* the run that is queued still happens */
     CHECK_OK(aclrtSynchronizeStream(stream));
     CHECK(atomic_load(&calls) == 6);
-    CHECK_ERROR(aclmdlRIExecuteAsync(graph, stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclmdlRIDestroy(graph), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclmdlRIExecuteAsync(graph, stream), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclmdlRIDestroy(graph), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclDestroyAclOpExecutor(kept));
     CHECK_OK(aclrtDestroyStream(stream));
     CHECK_OK(aclrtDestroyStream(other));
@@ -117,7 +117,7 @@ static void test_errors(void) {
     CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_API_NOT_SUPPORT);
     CHECK_ERROR(aclmdlRICaptureEnd(stream, NULL), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclmdlRIExecuteAsync(NULL, stream), ACL_ERROR_INVALID_PARAM);
-    CHECK_ERROR(aclmdlRIExecuteAsync(&status, stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclmdlRIExecuteAsync(&status, stream), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclmdlRICaptureGetInfo(stream, &status, &inside));
     CHECK(status == ACL_MODEL_RI_CAPTURE_STATUS_NONE && inside == NULL);
     CHECK_OK(aclmdlRICaptureThreadExchangeMode(&mode));
@@ -131,7 +131,7 @@ static void test_errors(void) {
     CHECK_OK(aclrtLaunchHostFunc(stream, nothing, NULL));
     /* Destroying a captured stream forgets what it kept. */
     CHECK_OK(aclrtDestroyStream(stream));
-    CHECK_ERROR(aclmdlRIExecuteAsync(inside, NULL), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclmdlRIExecuteAsync(inside, NULL), ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 int main(void) {

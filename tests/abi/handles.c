@@ -8,7 +8,7 @@
 #include "acl/acl_prof.h"
 #include "check.h"
 
-static const aclError BAD = ACL_ERROR_INVALID_RESOURCE_HANDLE;
+static const aclError BAD = ACL_ERROR_RT_INVALID_HANDLE;
 static int64_t stack_like[1024];
 /* Foreign handles: no page, no alignment, memory that is none of the runtime's. */
 static void *const FOREIGN[] = {(void *)16, (void *)(uintptr_t)0x7fff12345679, stack_like,

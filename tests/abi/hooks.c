@@ -1,9 +1,11 @@
 /* What surrounds operators: profiles, a stream's own allocator, the report of failures;
  * and copies described in memory, registered host memory, versions. */
+#include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "acl/acl_prof.h"
@@ -11,6 +13,9 @@
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_softmax.h"
 #include "check.h"
+#include "driver/ascend_hal.h"
+#include "mspti/mspti.h"
+#include "mstx/ms_tools_ext.h"
 
 enum { N = 256 };
 static float in[N][N], out[N][N];
@@ -43,8 +48,79 @@ static char *read_all(const char *path) {
     return text;
 }
 
+/* The only folder in `folder`, whose name is as tools for profiles expect it. */
+static void session_folder(const char *folder, char *found, size_t size) {
+    glob_t names;
+    char pattern[256];
+    const char *digits = "[0-9][0-9][0-9][0-9][0-9][0-9]";
+    snprintf(pattern, sizeof pattern, "%s/PROF_%s_2%s%s[0-9][0-9][0-9][0-9]_*", folder,
+             digits, digits, digits);
+    CHECK(glob(pattern, 0, NULL, &names) == 0 && names.gl_pathc == 1);
+    snprintf(found, size, "%s", names.gl_pathv[0]);
+    globfree(&names);
+}
+
+static void erase(const char *folder, const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(remove(path) == 0);
+}
+
+/* Launch, start and end of the operator follow each other; the marks of both kinds, and
+ * the copy, are there; what ran before and after is not. */
+static void check_trace(const char *folder) {
+    char session[256], path[512];
+    session_folder(folder, session, sizeof session);
+    snprintf(path, sizeof path, "%s/trace.json", session);
+    const char *text = read_all(path), *first = strstr(text, "\"aclnnSoftmax\"");
+    CHECK(first != NULL && strstr(first + 1, "\"aclnnSoftmax\"") == NULL);
+    double start = 0, length = 0, launched = 0;
+    unsigned launcher = 0;
+    CHECK(sscanf(strstr(first, "\"ts\""), "\"ts\": %lf", &start) == 1);
+    CHECK(sscanf(strstr(first, "\"dur\""), "\"dur\": %lf", &length) == 1);
+    CHECK(sscanf(strstr(first, "\"launcher\""), "\"launcher\": %u, \"launched\": %lf",
+                 &launcher, &launched) == 2);
+    CHECK(launched > 0 && launched <= start && length > 0 &&
+          launcher == (unsigned)gettid());
+    CHECK(strstr(text, "a \\\"range\\\"") && strstr(text, "\"reached\""));
+    CHECK(strstr(text, "\"step 1\"") && strstr(text, "\"dropped\": 0"));
+    CHECK(strstr(text, "\"MEMCPY_ASYNC\"") && strstr(text, "\"domain\": \"mine\""));
+    first = strstr(text, "\"tool's\"");
+    CHECK(first != NULL && strstr(first + 1, "\"tool's\"") != NULL); /* host and stream */
+    CHECK(strstr(text, "\"early\"") == NULL && strstr(text, "\"dead\"") == NULL);
+    erase(session, "trace.json");
+    snprintf(path, sizeof path, "%s/host/start_info", session);
+    text = read_all(path);
+    CHECK(strstr(text, "collectionTimeBegin") && strstr(text, "clockMonotonicRaw"));
+    erase(session, "host/start_info");
+    erase(session, "host");
+    erase(session, "device_0");
+    CHECK(rmdir(session) == 0 && rmdir(folder) == 0);
+}
+
+/* Names of the tools' extension, while profiled. */
+static void marks_of_tools(aclrtStream stream) {
+    static float from[8], to[8];
+    mstxRangeId range = mstxRangeStartA("tool's", stream);
+    CHECK(range != 0);
+    CHECK_OK(aclrtMemcpyAsync(to, sizeof to, from, sizeof from, ACL_MEMCPY_HOST_TO_DEVICE,
+                              stream));
+    mstxRangeEnd(range);
+    mstxRangeEnd(range);
+    CHECK(mstxRangeStartA(NULL, NULL) == 0);
+    mstxMarkA(NULL, NULL);
+    mstxDomainHandle_t mine = mstxDomainCreateA("mine"), dead = mstxDomainCreateA("dead");
+    CHECK(mine != NULL && mine != dead && mstxDomainCreateA("mine") == mine);
+    mstxDomainDestroy(dead);
+    mstxDomainMarkA(dead, "never", stream);
+    CHECK(mstxDomainRangeStartA(dead, "never", stream) == 0);
+    CHECK(mstxDomainRangeStartA((mstxDomainHandle_t)&range, "never", stream) == 0);
+    mstxDomainMarkA(mine, "in mine", stream);
+    mstxDomainRangeEnd(mine, mstxDomainRangeStartA(mine, "span", NULL));
+}
+
 static void test_profile(aclrtStream stream) {
-    char folder[] = "/tmp/asnumpy_profile_XXXXXX", path[256];
+    char folder[] = "/tmp/asnumpy_profile_XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
     uint32_t device = 0, range = 0;
     CHECK_ERROR(aclprofFinalize(), ACL_ERROR_UNINITIALIZE);
@@ -55,6 +131,16 @@ static void test_profile(aclrtStream stream) {
     CHECK(config != NULL);
     CHECK_ERROR(aclprofStop(config), ACL_ERROR_PROF_NOT_RUN);
     softmax(stream); /* before the start: not in the profile */
+    CHECK(mstxRangeStartA("early", stream) == 0);
+    size_t features = 1;
+    void *list = folder;
+    CHECK_OK(aclprofGetSupportedFeaturesV2(&features, &list));
+    CHECK(features == 0 && list == NULL);
+    CHECK_ERROR(aclprofGetSupportedFeatures(NULL, &list), ACL_ERROR_INVALID_PARAM);
+    int32_t version = -1;
+    int64_t value = 0;
+    CHECK(halGetAPIVersion(&version) == 0 && version == 0);
+    CHECK(halGetAPIVersion(NULL) != 0 && halGetDeviceInfo(0, 0, 24, &value) != 0);
     CHECK_OK(aclrtSynchronizeStream(stream));
     CHECK_OK(aclprofStart(config));
     CHECK_ERROR(aclprofStart(config), ACL_ERROR_PROF_ALREADY_RUN);
@@ -74,20 +160,118 @@ static void test_profile(aclrtStream stream) {
     CHECK_OK(aclprofRangeStop(range));
     CHECK_ERROR(aclprofRangeStop(range), ACL_ERROR_INVALID_PARAM);
     CHECK_OK(aclprofMark(stamp));
+    marks_of_tools(stream);
+    CHECK_OK(aclrtSynchronizeStream(stream));
     CHECK_OK(aclprofStop(config));
     softmax(stream);
     CHECK_OK(aclrtSynchronizeStream(stream));
     CHECK_OK(aclprofFinalize());
     CHECK_OK(aclprofDestroyConfig(config));
     aclprofDestroyStamp(stamp);
-    snprintf(path, sizeof path, "%s/PROF_%d_1/trace.json", folder, (int)getpid());
-    const char *text = read_all(path), *first = strstr(text, "\"aclnnSoftmax\"");
-    CHECK(first != NULL && strstr(first + 1, "\"aclnnSoftmax\"") == NULL);
-    CHECK(strstr(text, "a \\\"range\\\"") && strstr(text, "\"reached\""));
-    CHECK(strstr(text, "\"step 1\"") && strstr(text, "\"dropped\": 0"));
-    CHECK(unlink(path) == 0);
-    snprintf(path, sizeof path, "%s/PROF_%d_1", folder, (int)getpid());
-    CHECK(rmdir(path) == 0 && rmdir(folder) == 0);
+    check_trace(folder);
+}
+
+/* ---- a tool inside the program */
+
+static int buffers_out, kernels_seen;
+static uint64_t launched_as, told_as[2], kernel_start, kernel_end;
+static size_t buffer_size;
+
+static void buffer_give(uint8_t **buffer, size_t *size, size_t *most) {
+    *buffer = malloc(buffer_size);
+    *size = buffer_size;
+    *most = 0;
+    buffers_out++;
+}
+
+static void buffer_take(uint8_t *buffer, size_t size, size_t valid) {
+    CHECK(size == buffer_size && valid <= size);
+    msptiActivity *r = NULL;
+    while (msptiActivityGetNextRecord(buffer, valid, &r) == MSPTI_SUCCESS) {
+        if (r->kind == MSPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) {
+            msptiActivityExternalCorrelation *e = (void *)r;
+            told_as[e->externalKind == MSPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0] =
+                e->externalId;
+            launched_as = e->correlationId;
+        } else if (r->kind == MSPTI_ACTIVITY_KIND_KERNEL) {
+            msptiActivityKernel *k = (void *)r;
+            CHECK(strcmp(k->name, "aclnnSoftmax") == 0 &&
+                  strcmp(k->type, "Softmax") == 0);
+            CHECK(k->correlationId == launched_as && k->ds.deviceId == 0);
+            kernel_start = k->start;
+            kernel_end = k->end;
+            kernels_seen++;
+        }
+    }
+    free(buffer);
+    buffers_out--;
+}
+
+static uint64_t day_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Kernels come with the tool's numbers of their launch, at times of the day, also through
+ * buffers that hold one record each; a buffer that holds none drops them. */
+static void test_tool(aclrtStream stream) {
+    msptiSubscriberHandle handle, other;
+    msptiActivityKind kernel = MSPTI_ACTIVITY_KIND_KERNEL,
+                      number = MSPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    msptiExternalCorrelationKind custom = MSPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0,
+                                 unknown = MSPTI_EXTERNAL_CORRELATION_KIND_UNKNOWN;
+    uint64_t id = 0;
+    CHECK(msptiActivityFlushAll(0) == MSPTI_ERROR_INVALID_PARAMETER);
+    CHECK(msptiSubscribe(NULL, NULL, NULL) == MSPTI_ERROR_INVALID_PARAMETER);
+    CHECK(msptiSubscribe(&handle, NULL, NULL) == MSPTI_SUCCESS);
+    CHECK(msptiSubscribe(&other, NULL, NULL) ==
+          MSPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    CHECK(msptiActivityRegisterCallbacks(NULL, buffer_take) ==
+          MSPTI_ERROR_INVALID_PARAMETER);
+    CHECK(msptiActivityRegisterCallbacks(buffer_give, buffer_take) == MSPTI_SUCCESS);
+    CHECK(msptiActivityEnable((msptiActivityKind)99) == MSPTI_ERROR_INVALID_PARAMETER);
+    CHECK(!msptiActivityIsEnabled(kernel) &&
+          msptiActivityEnable(kernel) == MSPTI_SUCCESS);
+    CHECK(msptiActivityIsEnabled(kernel) && msptiActivityEnable(number) == MSPTI_SUCCESS);
+    CHECK(msptiActivityPopExternalCorrelationId(custom, &id) == MSPTI_ERROR_QUEUE_EMPTY);
+    CHECK(msptiActivityPushExternalCorrelationId((msptiExternalCorrelationKind)0, 1) ==
+          MSPTI_ERROR_INVALID_PARAMETER);
+    for (int small = 0; small < 3; small++) {
+        buffer_size = small == 2 ? 8 : small == 1 ? sizeof(msptiActivityKernel) : 4096;
+        kernels_seen = 0;
+        CHECK(msptiActivityPushExternalCorrelationId(custom, 41) == MSPTI_SUCCESS);
+        CHECK(msptiActivityPushExternalCorrelationId(custom, 42) == MSPTI_SUCCESS);
+        CHECK(msptiActivityPushExternalCorrelationId(unknown, 7) == MSPTI_SUCCESS);
+        uint64_t before = day_ns();
+        softmax(stream);
+        CHECK_OK(aclrtSynchronizeStream(stream));
+        uint64_t after = day_ns();
+        CHECK(msptiActivityPopExternalCorrelationId(custom, &id) == MSPTI_SUCCESS &&
+              id == 42);
+        CHECK(msptiActivityPopExternalCorrelationId(custom, &id) == MSPTI_SUCCESS &&
+              id == 41);
+        CHECK(msptiActivityPopExternalCorrelationId(unknown, NULL) == MSPTI_SUCCESS);
+        CHECK(msptiActivityFlushAll(1) == MSPTI_SUCCESS && buffers_out == 0);
+        CHECK(kernels_seen == (small < 2));
+        const uint64_t ms = 1000000; /* clocks may be set meanwhile */
+        if (small == 2) continue;
+        CHECK(told_as[1] == 42 && told_as[0] == 7 && kernel_start < kernel_end);
+        CHECK(kernel_start + ms >= before && kernel_end <= after + ms);
+    }
+    CHECK(msptiActivityDisable(kernel) == MSPTI_SUCCESS &&
+          msptiActivityDisable(number) == MSPTI_SUCCESS);
+    softmax(stream);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    kernels_seen = 0;
+    CHECK(msptiActivityFlushAll(1) == MSPTI_SUCCESS && kernels_seen == 0);
+    CHECK(msptiUnsubscribe(handle) == MSPTI_SUCCESS);
+    CHECK(msptiUnsubscribe(handle) == MSPTI_ERROR_INVALID_PARAMETER);
+    msptiActivity *none = NULL;
+    CHECK(msptiActivityGetNextRecord(NULL, 8, &none) == MSPTI_ERROR_INVALID_PARAMETER);
+    uint64_t zero[2] = {0, 0};
+    CHECK(msptiActivityGetNextRecord((uint8_t *)zero, 16, &none) ==
+          MSPTI_ERROR_INVALID_PARAMETER);
 }
 
 /* ---- allocator */
@@ -123,7 +307,7 @@ static void test_allocator(aclrtStream stream) {
     CHECK_OK(aclrtAllocatorSetGetAddrFromBlockFuncToDesc(desc, address_of));
     CHECK_OK(aclrtAllocatorRegister(stream, desc));
     CHECK_OK(aclrtAllocatorDestroyDesc(desc));
-    CHECK_ERROR(aclrtAllocatorRegister(stream, desc), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtAllocatorRegister(stream, desc), ACL_ERROR_RT_INVALID_HANDLE);
     for (int i = 0; i < N; i++)
         in[i][i] = 3;
     softmax(stream);
@@ -235,6 +419,7 @@ int main(void) {
     CHECK_OK(aclrtSetDevice(0));
     CHECK_OK(aclrtCreateStream(&stream));
     test_profile(stream);
+    test_tool(stream);
     test_allocator(stream);
     test_failure(stream);
     test_rest(stream);

@@ -19,7 +19,7 @@ static void test_devices(void) {
     CHECK_OK(aclrtGetDevice(&device));
     CHECK(device == 0);
     CHECK_OK(aclrtResetDevice(1));
-    CHECK_ERROR(aclrtResetDevice(1), ACL_ERROR_INVALID_DEVICE);
+    CHECK_ERROR(aclrtResetDevice(1), ACL_ERROR_RT_INVALID_DEVICEID);
     int32_t peer = 0;
     CHECK_OK(aclrtDeviceCanAccessPeer(&peer, 0, 1));
     CHECK(peer == 1);

@@ -12,12 +12,13 @@ static void test_before_init(void) {
     aclrtStream stream = NULL;
     int32_t device = 0;
     CHECK_ERROR(aclFinalize(), ACL_ERROR_UNINITIALIZE);
-    CHECK_ERROR(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_UNINITIALIZE);
+    CHECK_ERROR(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST),
+                ACL_ERROR_RT_CONTEXT_NULL);
     CHECK(p == NULL);
-    CHECK_ERROR(aclrtCreateStream(&stream), ACL_ERROR_UNINITIALIZE);
-    CHECK_ERROR(aclrtSynchronizeStream(NULL), ACL_ERROR_UNINITIALIZE);
-    CHECK_ERROR(aclrtGetDevice(&device), ACL_ERROR_UNINITIALIZE);
-    CHECK_ERROR(aclrtSynchronizeDevice(), ACL_ERROR_UNINITIALIZE);
+    CHECK_ERROR(aclrtCreateStream(&stream), ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK_ERROR(aclrtSynchronizeStream(NULL), ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK_ERROR(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK_ERROR(aclrtSynchronizeDevice(), ACL_ERROR_RT_CONTEXT_NULL);
 }
 
 /* aclInit refuses an instruction set of another name, and opens once it is mended. */
@@ -64,14 +65,14 @@ static void test_null(void) {
 static void test_values(void) {
     void *p = NULL;
     int32_t n = 0, m = 0;
-    CHECK_ERROR(aclrtSetDevice(-1), ACL_ERROR_INVALID_DEVICE);
-    CHECK_ERROR(aclrtSetDevice(1000), ACL_ERROR_INVALID_DEVICE);
-    CHECK_ERROR(aclrtResetDevice(5), ACL_ERROR_INVALID_DEVICE);
+    CHECK_ERROR(aclrtSetDevice(-1), ACL_ERROR_RT_INVALID_DEVICEID);
+    CHECK_ERROR(aclrtSetDevice(1000), ACL_ERROR_RT_INVALID_DEVICEID);
+    CHECK_ERROR(aclrtResetDevice(5), ACL_ERROR_RT_INVALID_DEVICEID);
     CHECK_ERROR(aclrtMalloc(&p, 0, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtMalloc(&p, SIZE_MAX, ACL_MEM_MALLOC_HUGE_FIRST),
-                ACL_ERROR_BAD_ALLOC);
+                ACL_ERROR_RT_MEMORY_ALLOCATION);
     CHECK_ERROR(aclrtMalloc(&p, (size_t)1 << 60, ACL_MEM_MALLOC_HUGE_FIRST),
-                ACL_ERROR_BAD_ALLOC);
+                ACL_ERROR_RT_MEMORY_ALLOCATION);
     CHECK_ERROR(aclrtMalloc(&p, 64, (aclrtMemMallocPolicy)99), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtMallocHost(&p, 0), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtMemcpy(&n, 4, &m, 8, ACL_MEMCPY_DEFAULT), ACL_ERROR_INVALID_PARAM);
@@ -99,23 +100,22 @@ static void test_handles(void) {
     CHECK_OK(aclrtCreateContext(&context, 0));
     CHECK_OK(aclrtSetCurrentContext(primary));
     /* wrong kinds */
-    CHECK_ERROR(aclrtSynchronizeStream(event), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtSynchronizeStream(&local), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtSynchronizeStream((char *)stream + 8),
-                ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtRecordEvent(stream, stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtRecordEvent(event, event), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtSetCurrentContext(stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtSynchronizeStream(event), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtSynchronizeStream(&local), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtSynchronizeStream((char *)stream + 8), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtRecordEvent(stream, stream), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtRecordEvent(event, event), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtSetCurrentContext(stream), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_ERROR(aclrtDestroyContext(primary), ACL_ERROR_INVALID_PARAM);
     /* used after they are gone */
     CHECK_OK(aclrtDestroyStream(stream));
-    CHECK_ERROR(aclrtDestroyStream(stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtSynchronizeStream(stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtDestroyStream(stream), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtSynchronizeStream(stream), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclrtDestroyEvent(event));
-    CHECK_ERROR(aclrtDestroyEvent(event), ACL_ERROR_INVALID_RESOURCE_HANDLE);
-    CHECK_ERROR(aclrtStreamWaitEvent(NULL, event), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtDestroyEvent(event), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclrtStreamWaitEvent(NULL, event), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclrtDestroyContext(context));
-    CHECK_ERROR(aclrtDestroyContext(context), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtDestroyContext(context), ACL_ERROR_RT_INVALID_HANDLE);
     /* memory */
     CHECK_OK(aclrtMalloc(&p, 100, ACL_MEM_MALLOC_HUGE_FIRST));
     CHECK_OK(aclrtMallocHost(&host, 100));
@@ -145,7 +145,8 @@ int main(void) {
     test_handles();
     CHECK_OK(aclrtResetDevice(0));
     void *p = NULL;
-    CHECK_ERROR(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_UNINITIALIZE);
+    CHECK_ERROR(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST),
+                ACL_ERROR_RT_CONTEXT_NULL);
     CHECK_OK(aclFinalize());
     return check_done();
 }

@@ -161,7 +161,7 @@ static void test_limits(void) {
     CHECK_ERROR(aclrtSetDeviceResLimit(0, (aclrtDevResLimitType)2, 1),
                 ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtGetDeviceResLimit(99, ACL_RT_DEV_RES_CUBE_CORE, &value),
-                ACL_ERROR_INVALID_DEVICE);
+                ACL_ERROR_RT_INVALID_DEVICEID);
     CHECK_OK(aclrtDestroyStream(stream));
 }
 
@@ -215,6 +215,130 @@ static void test_memory_of_another_process(const char *program) {
     CHECK_OK(aclrtFree(small));
 }
 
+/* ---- events of several processes */
+
+static aclrtIpcEventHandle handle_of(aclrtEvent event) {
+    aclrtIpcEventHandle handle;
+    CHECK_OK(aclrtIpcGetEventHandle(event, &handle));
+    return handle;
+}
+
+/* The child of a fork may not use the runtime: the program again, with both handles as
+ * its arguments. It waits for the first event, which must not be there yet; records the
+ * second, by which it tells; and waits for the first as a stream does. `dies`: it ends
+ * with a record that is never reached. */
+static int waiting_process(const char *handles, bool dies) {
+    aclrtIpcEventHandle handle[2];
+    const char *text = handles;
+    for (size_t i = 0; i < sizeof handle; i++, text += 2) {
+        unsigned byte = 0;
+        CHECK(sscanf(text, "%2x", &byte) == 1);
+        ((unsigned char *)handle)[i] = (unsigned char)byte;
+    }
+    aclrtEvent first, second;
+    aclrtStream stream;
+    static uint64_t never;
+    CHECK_OK(aclInit(NULL));
+    CHECK_OK(aclrtSetDevice(0));
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtIpcOpenEventHandle(handle[0], &first));
+    CHECK_OK(aclrtIpcOpenEventHandle(handle[1], &second));
+    if (dies) {
+        CHECK_OK(aclrtValueWait(&never, 1, ACL_VALUE_WAIT_EQ, stream));
+        CHECK_OK(aclrtRecordEvent(second, stream));
+        _exit(check_done());
+    }
+    CHECK_ERROR(aclrtSynchronizeEventWithTimeout(first, 20),
+                ACL_ERROR_RT_EVENT_SYNC_TIMEOUT);
+    aclrtEventRecordedStatus status;
+    CHECK_OK(aclrtQueryEventStatus(first, &status));
+    CHECK(status == ACL_EVENT_RECORDED_STATUS_NOT_READY);
+    CHECK_OK(aclrtRecordEvent(second, stream));
+    CHECK_OK(aclrtStreamWaitEvent(stream, first));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK_OK(aclrtQueryEventStatus(first, &status));
+    CHECK(status == ACL_EVENT_RECORDED_STATUS_COMPLETE);
+    CHECK_ERROR(aclrtIpcGetEventHandle(first, handle), ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclrtDestroyEvent(first));
+    CHECK_OK(aclrtDestroyEvent(second));
+    CHECK_OK(aclrtDestroyStream(stream));
+    return check_done();
+}
+
+static pid_t start_waiting(const char *program, const char *way,
+                           const aclrtIpcEventHandle *handles) {
+    char text[4 * sizeof *handles + 1];
+    for (size_t i = 0; i < 2 * sizeof *handles; i++)
+        snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)handles)[i]);
+    pid_t child = fork();
+    if (child == 0) {
+        execl(program, program, way, text, (char *)NULL);
+        _exit(127);
+    }
+    CHECK(child > 0);
+    return child;
+}
+
+static void refused_events(void) {
+    aclrtEvent event, plain;
+    aclrtIpcEventHandle handle;
+    aclrtEventStatus status;
+    aclrtEventWaitStatus wait;
+    float ms;
+    uint64_t time;
+    CHECK_ERROR(aclrtCreateEventExWithFlag(&event, ACL_EVENT_IPC | ACL_EVENT_SYNC),
+                ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_IPC));
+    CHECK_OK(aclrtCreateEvent(&plain));
+    CHECK_ERROR(aclrtIpcGetEventHandle(plain, &handle), ACL_ERROR_INVALID_PARAM);
+    CHECK_ERROR(aclrtIpcGetEventHandle(event, NULL), ACL_ERROR_INVALID_PARAM);
+    CHECK_ERROR(aclrtResetEvent(event, NULL), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_ERROR(aclrtQueryEvent(event, &status), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_ERROR(aclrtQueryEventWaitStatus(event, &wait), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_ERROR(aclrtEventElapsedTime(&ms, event, plain), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_ERROR(aclrtEventGetTimestamp(event, &time), ACL_ERROR_API_NOT_SUPPORT);
+    handle = handle_of(event);
+    CHECK_OK(aclrtDestroyEvent(event));
+    CHECK_ERROR(aclrtIpcOpenEventHandle(handle, &event), ACL_ERROR_INVALID_PARAM);
+    CHECK_ERROR(aclrtIpcOpenEventHandle(handle, NULL), ACL_ERROR_INVALID_PARAM);
+    memset(&handle, 'x', sizeof handle);
+    CHECK_ERROR(aclrtIpcOpenEventHandle(handle, &event), ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclrtDestroyEvent(plain));
+}
+
+static void test_events_of_processes(const char *program) {
+    aclrtEvent event[2];
+    aclrtIpcEventHandle handles[2];
+    aclrtStream stream;
+    static uint64_t gate;
+    int status = -1;
+    CHECK_OK(aclrtCreateStream(&stream));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(aclrtCreateEventExWithFlag(&event[i], ACL_EVENT_IPC));
+        CHECK_OK(aclrtSynchronizeEvent(event[i])); /* never recorded: at once */
+        handles[i] = handle_of(event[i]);
+    }
+    CHECK_OK(aclrtValueWait(&gate, 1, ACL_VALUE_WAIT_EQ, stream));
+    CHECK_OK(aclrtRecordEvent(event[0], stream));
+    pid_t child = start_waiting(program, "wait", handles);
+    aclrtEventRecordedStatus there = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    for (int i = 0; i < 5000 && there == ACL_EVENT_RECORDED_STATUS_NOT_READY; i++) {
+        usleep(1000);
+        CHECK_OK(aclrtQueryEventStatus(event[1], &there));
+    }
+    CHECK(there == ACL_EVENT_RECORDED_STATUS_COMPLETE);
+    CHECK_OK(aclrtValueWrite(&gate, 1, 0, NULL));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    child = start_waiting(program, "die", handles);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK_ERROR(aclrtSynchronizeEvent(event[1]), ACL_ERROR_RT_FAILURE);
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(aclrtDestroyEvent(event[i]));
+    CHECK_OK(aclrtDestroyStream(stream));
+    refused_events();
+}
+
 static void test_attributes(void) {
     aclopAttr *attr = aclopCreateAttr();
     const uint8_t bools[] = {1, 0};
@@ -242,7 +366,7 @@ static void test_attributes(void) {
     CHECK_ERROR(aclopSetAttrInt(attr, NULL, 1), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclopSetAttrInt(NULL, "i", 1), ACL_ERROR_INVALID_PARAM);
     aclopDestroyAttr(attr);
-    CHECK_ERROR(aclopSetAttrInt(attr, "i", 1), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclopSetAttrInt(attr, "i", 1), ACL_ERROR_RT_INVALID_HANDLE);
     aclopDestroyAttr(NULL);
 }
 
@@ -255,7 +379,8 @@ static void test_queries(void) {
     CHECK(memcmp(&uuid, &again, sizeof uuid) == 0);
     CHECK_OK(aclrtGetLogicDevIdByUserDevId(0, &number));
     CHECK(number == 0);
-    CHECK_ERROR(aclrtGetLogicDevIdByUserDevId(99, &number), ACL_ERROR_INVALID_DEVICE);
+    CHECK_ERROR(aclrtGetLogicDevIdByUserDevId(99, &number),
+                ACL_ERROR_RT_INVALID_DEVICEID);
     CHECK_OK(aclrtGetPrimaryCtxState(0, &flags, &active));
     CHECK(active == 1 && flags == 0);
     CHECK_OK(aclrtGetVersion(&major, &minor, &patch));
@@ -279,7 +404,8 @@ static void test_queries(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3) return other_process(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "import") == 0) return other_process(argv[2]);
+    if (argc == 3) return waiting_process(argv[2], strcmp(argv[1], "die") == 0);
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
     test_batch();
@@ -287,6 +413,7 @@ int main(int argc, char **argv) {
     test_failure_modes();
     test_limits();
     test_memory_of_another_process(argv[0]);
+    test_events_of_processes(argv[0]);
     test_attributes();
     test_queries();
     CHECK_OK(aclrtResetDevice(0));

@@ -92,8 +92,10 @@ def test_symbols():
     assert own - by_type == set(OPERATORS) | {n + "GetWorkspaceSize" for n in OPERATORS}
     assert by_type - own <= refused
     declared = set()
-    for header in (LIB.parent / "include").glob("*/*.h"):
-        declared |= set(re.findall(r"\b((?:acl|Acl|rt|Msprof)\w+)\(", header.read_text()))
+    written = ROOT / "include" / "mspti" / "mspti.h"
+    for header in [*(LIB.parent / "include").glob("*/*.h"), written]:
+        prefix = "acl|Acl|rt|Msprof|mstx|mspti|hal"
+        declared |= set(re.findall(rf"\b((?:{prefix})\w+)\(", header.read_text()))
     for library in ("libascendcl.so", "libnnopbase.so"):
         public = {s for s in exported(library) if not s.startswith(("asn", "_"))}
         assert public and public <= declared, public - declared
@@ -113,12 +115,13 @@ def test_collectives_are_whole():
 
 def test_refusals():
     for reason, name in gen_refused.rows():
-        facts = RUNTIME[name]
+        facts = gen_refused.FUNCTIONS[name]
         call = getattr(lib, name)
         code = facts["ret"] in ("aclError", "int32_t")
-        call.restype = ctypes.c_int32 if code else ctypes.c_int64
+        dtype = facts["ret"] == "aclDataType"  # ACL_DT_UNDEFINED is -1
+        call.restype = ctypes.c_int32 if code or dtype else ctypes.c_int64
         result = call(*[ctypes.c_void_p(0)] * len(facts["params"]))
-        assert result == 200006 if code else facts["ret"] == "void" or result == 0
+        assert result == 200006 if code else facts["ret"] == "void" or result == -dtype
         assert reason in lib.aclGetRecentErrMsg().decode()
 
 

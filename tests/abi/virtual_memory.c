@@ -39,7 +39,7 @@ static void test_mapping(void) {
     CHECK(base[6 * MIB] == 7 && base[8 * MIB - 1] == 7);
     CHECK_OK(aclrtFreePhysical(first));
     CHECK(base[6 * MIB] == 7); /* until it is unmapped */
-    CHECK_ERROR(aclrtFreePhysical(first), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtFreePhysical(first), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclrtUnmapMem(base + 2 * MIB));
     CHECK_OK(aclrtUnmapMem(base + 6 * MIB));
     CHECK_OK(aclrtReleaseMemAddress(at));
@@ -57,13 +57,14 @@ static void test_errors(void) {
     CHECK_ERROR(aclrtReserveMemAddress(&at, 4097, 0, NULL, 0), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtReserveMemAddress(NULL, MIB, 0, NULL, 0), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtMallocPhysical(&memory, MIB, &huge, 0), ACL_ERROR_INVALID_PARAM);
-    CHECK_ERROR(aclrtMallocPhysical(&memory, 2 * MIB, &far, 0), ACL_ERROR_INVALID_DEVICE);
+    CHECK_ERROR(aclrtMallocPhysical(&memory, 2 * MIB, &far, 0),
+                ACL_ERROR_RT_INVALID_DEVICEID);
     CHECK_ERROR(aclrtMallocPhysical(&memory, 2 * MIB, NULL, 0), ACL_ERROR_INVALID_PARAM);
-    CHECK_ERROR(aclrtMapMem(&at, 4096, 0, &at, 0), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+    CHECK_ERROR(aclrtMapMem(&at, 4096, 0, &at, 0), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_ERROR(aclrtFreePhysical(NULL), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(
         aclrtMemExportToShareableHandle(&at, ACL_MEM_HANDLE_TYPE_NONE, 0, &shared),
-        ACL_ERROR_INVALID_RESOURCE_HANDLE);
+        ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_ERROR(aclrtMemImportFromShareableHandle(5, 0, &memory),
                 ACL_ERROR_INVALID_PARAM);
 }

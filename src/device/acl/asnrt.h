@@ -98,11 +98,18 @@ ASN_API aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run,
  *         asnrtScopeEnd(&scope, "aclnnAdd"); the name outlives the profile
  *     }
  */
-enum { ASNRT_HOOK_PROFILE = 1, ASNRT_HOOK_ALLOCATOR = 2, ASNRT_HOOK_CORES = 4 };
+enum {
+    ASNRT_HOOK_PROFILE = 1,
+    ASNRT_HOOK_ALLOCATOR = 2,
+    ASNRT_HOOK_CORES = 4,
+    ASNRT_HOOK_ACTIVITY = 8
+};
 extern ASN_API _Atomic uint32_t asnrtHooks;
 typedef struct {
-    int64_t start;
-    int32_t stream;
+    int64_t start, launched; /* times of the profile, when there is one */
+    uint32_t launcher;       /* the thread that launched it */
+    uint64_t correlation;    /* the launch's number for a tool (profile/mspti.c) */
+    int32_t stream, device;  /* -1: none */
     const void *before;
     uint32_t cores; /* the operator may use; 0: all */
 } asnrtScope;

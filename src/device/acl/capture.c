@@ -79,7 +79,7 @@ static aclError graph_check(const char *function, aclmdlRI graph) {
     if (graph == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: modelRI is NULL", function);
     if (asn_arena_alive(&graphs, graph)) return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
+    return asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
                      "%s: %p is no captured model, or was destroyed", function, graph);
 }
 

@@ -18,12 +18,14 @@ typedef struct {
     void *dst;
     const void *src;
     size_t dst_pitch, src_pitch, width, height; /* one row for a plain copy */
+    rt_stream *stream; /* that does it; NULL: it is done at once */
 } copy_task;
 
 typedef struct {
     void *dst;
     int32_t value;
     size_t count;
+    rt_stream *stream;
 } set_task;
 
 /* memmove: source and destination may overlap. */
@@ -41,6 +43,25 @@ static int32_t task_set(void *arg) {
     const set_task *t = arg;
     if (t->count != 0) memset(t->dst, t->value, t->count);
     return 0;
+}
+
+/* As a span of the profile, when there is one. */
+static int32_t run_watched(asnrtTask run, void *arg, rt_stream *stream,
+                           const char *name) {
+    if (!rt_profiled()) return run(arg);
+    asnrtScope scope;
+    asnrtScopeBegin(&scope, (asnrtStreamState *)stream);
+    int32_t code = run(arg);
+    asnrtScopeEnd(&scope, name);
+    return code;
+}
+
+static int32_t task_copy_watched(void *arg) {
+    return run_watched(task_copy, arg, ((copy_task *)arg)->stream, "MEMCPY_ASYNC");
+}
+
+static int32_t task_set_watched(void *arg) {
+    return run_watched(task_set, arg, ((set_task *)arg)->stream, "MEMSET_ASYNC");
 }
 
 static aclError kind_check(const char *function, aclrtMemcpyKind kind) {
@@ -63,12 +84,12 @@ static aclError copy_check(const char *function, const void *dst, size_t room,
 }
 
 /* In stream order. */
-static aclError copy_queue(const copy_task *t, aclrtStream stream) {
+static aclError copy_queue(copy_task *t, aclrtStream stream) {
     aclError code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    if (s == NULL) return code;
+    t->stream = rt_stream_get(stream, &code);
+    if (t->stream == NULL) return code;
     double work = (double)t->width * (double)t->height / BYTES_PER_NS;
-    return rt_stream_do(s, task_copy, t, sizeof *t, work);
+    return rt_stream_do(t->stream, task_copy_watched, t, sizeof *t, work);
 }
 
 /* Copies `count` bytes; returns when they are there. Does not wait for streams. */
@@ -85,7 +106,7 @@ ASN_API aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src,
                                   aclrtStream stream) {
     aclError code = copy_check("aclrtMemcpyAsync", dst, destMax, src, count, kind);
     if (code != ACL_SUCCESS) return code;
-    copy_task t = {dst, src, 0, 0, count, 1};
+    copy_task t = {dst, src, 0, 0, count, 1, NULL};
     return copy_queue(&t, stream);
 }
 
@@ -116,7 +137,7 @@ static aclError copy2d_check(const char *function, const copy_task *t,
 /* Copies `height` rows of `width` bytes, `dpitch` and `spitch` bytes apart. */
 ASN_API aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch,
                                size_t width, size_t height, aclrtMemcpyKind kind) {
-    copy_task t = {dst, src, dpitch, spitch, width, height};
+    copy_task t = {dst, src, dpitch, spitch, width, height, NULL};
     aclError code = copy2d_check("aclrtMemcpy2d", &t, kind);
     return code == ACL_SUCCESS ? task_copy(&t) : code;
 }
@@ -125,7 +146,7 @@ ASN_API aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t
 ASN_API aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src,
                                     size_t spitch, size_t width, size_t height,
                                     aclrtMemcpyKind kind, aclrtStream stream) {
-    copy_task t = {dst, src, dpitch, spitch, width, height};
+    copy_task t = {dst, src, dpitch, spitch, width, height, NULL};
     aclError code = copy2d_check("aclrtMemcpy2dAsync", &t, kind);
     return code == ACL_SUCCESS ? copy_queue(&t, stream) : code;
 }
@@ -154,8 +175,8 @@ ASN_API aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value,
     if (code != ACL_SUCCESS) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    set_task t = {devPtr, value, count};
-    return rt_stream_do(s, task_set, &t, sizeof t, (double)count / BYTES_PER_NS);
+    set_task t = {devPtr, value, count, s};
+    return rt_stream_do(s, task_set_watched, &t, sizeof t, (double)count / BYTES_PER_NS);
 }
 
 /* Memory of a CPU is coherent: nothing to write back. */
@@ -227,7 +248,7 @@ ASN_API aclError aclrtSetMemcpyDesc(void *desc, aclrtMemcpyKind kind, void *srcA
     if (config != NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "aclrtSetMemcpyDesc: config is not NULL");
-    description d = {{dstAddr, srcAddr, 0, 0, count, 1}, 0};
+    description d = {{dstAddr, srcAddr, 0, 0, count, 1, NULL}, 0};
     d.mark = mark_of(&d.copy);
     memcpy(desc, &d, sizeof d);
     return ACL_SUCCESS;

@@ -136,7 +136,7 @@ int32_t rt_device_count(void) {
 
 aclError rt_device_check(int32_t device) {
     if (device >= 0 && device < rt_device_count()) return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_INVALID_DEVICE,
+    return asnrtFail(ACL_ERROR_RT_INVALID_DEVICEID,
                      "device %d does not exist: there are %d, numbered from 0", device,
                      rt_device_count());
 }
@@ -193,7 +193,7 @@ static aclError device_reset(int32_t device, bool force) {
     pthread_mutex_lock(&runtime.lock);
     if (runtime.references[device] == 0) {
         pthread_mutex_unlock(&runtime.lock);
-        return asnrtFail(ACL_ERROR_INVALID_DEVICE,
+        return asnrtFail(ACL_ERROR_RT_INVALID_DEVICEID,
                          "device %d is not set: aclrtSetDevice comes first", device);
     }
     /* Only the last reference, or force, ends the context. */
@@ -277,8 +277,8 @@ rt_context *rt_context_current(aclError *code) {
     if (c == NULL) c = atomic_load_explicit(&runtime.first, memory_order_acquire);
     if (c != NULL && asn_arena_alive(&contexts, c)) return c;
     aclError failure =
-        asnrtFail(ACL_ERROR_UNINITIALIZE, "no device is set on this thread: "
-                                          "aclrtSetDevice comes first");
+        asnrtFail(ACL_ERROR_RT_CONTEXT_NULL, "no device is set on this thread: "
+                                             "aclrtSetDevice comes first");
     if (code != NULL) *code = failure;
     return NULL;
 }
@@ -299,7 +299,7 @@ static aclError context_check(const char *function, aclrtContext context) {
     if (context == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: context is NULL", function);
     if (asn_arena_alive(&contexts, context)) return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
+    return asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
                      "%s: %p is not a context, or was destroyed", function, context);
 }
 

@@ -17,6 +17,8 @@ typedef struct rt_event {
     uint32_t flags, references;
     uint64_t recorded, done;
     int64_t time_ns; /* when the newest finished record was reached */
+    rt_ipc_event
+        *shared; /* of several processes: counts for recorded and done; or NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
 } rt_event;
@@ -33,7 +35,7 @@ static asnd_arena events = ASN_ARENA_INIT("event", sizeof(rt_event), 1 << 20, tr
 static rt_event *event_get(const char *function, aclrtEvent handle, aclError *code) {
     if (asn_arena_alive(&events, handle)) return handle;
     *code = handle
-                ? asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
+                ? asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
                             "%s: %p is not an event, or was destroyed", function, handle)
                 : asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
     return NULL;
@@ -44,7 +46,9 @@ static void event_release(rt_event *e) {
     pthread_mutex_lock(&e->lock);
     bool last = --e->references == 0;
     pthread_mutex_unlock(&e->lock);
-    if (last) asn_arena_give(&events, e);
+    if (!last) return;
+    if (e->shared != NULL) rt_ipc_event_free(e->shared);
+    asn_arena_give(&events, e);
 }
 
 static void drop_task(void *arg) {
@@ -56,6 +60,10 @@ static void drop_task(void *arg) {
 static int32_t task_record(void *arg) {
     event_task *t = arg;
     rt_event *e = t->event;
+    if (e->shared != NULL) {
+        rt_ipc_event_reach(e->shared, (uint32_t)t->number);
+        return 0;
+    }
     pthread_mutex_lock(&e->lock);
     if (t->number > e->done) {
         e->done = t->number;
@@ -68,6 +76,8 @@ static int32_t task_record(void *arg) {
 
 /* Sleeps until record `number` was reached. */
 static aclError event_wait(rt_event *e, uint64_t number, int32_t timeout_ms) {
+    if (e->shared != NULL)
+        return rt_ipc_event_wait(e->shared, (uint32_t)number, timeout_ms);
     struct timespec deadline;
     if (timeout_ms >= 0) rt_deadline(timeout_ms, &deadline);
     int late = 0;
@@ -119,24 +129,44 @@ static aclError event_do(rt_stream *s, asnrtTask run, rt_event *e, uint64_t numb
     return event_push(s, run, e, number);
 }
 
-/* On a CPU flags are stored and mean nothing. */
-static aclError event_create(const char *function, aclrtEvent *event, uint32_t flags) {
-    if (event == NULL)
-        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
+/* Takes `shared` (NULL: an event of this process alone), also on failure. */
+static aclError event_make(aclrtEvent *event, uint32_t flags, rt_ipc_event *shared) {
     rt_event *e = asn_arena_take(&events);
-    if (e == NULL) return rt_fail_status(ASN_ERR_MEMORY);
+    if (e == NULL) {
+        if (shared != NULL) rt_ipc_event_free(shared);
+        return rt_fail_status(ASN_ERR_MEMORY);
+    }
     if (!e->ready) {
         pthread_mutex_init(&e->lock, NULL);
         rt_cond_init(&e->changed);
         e->ready = true;
     }
     e->flags = flags;
+    e->shared = shared;
     e->references = 1;
     e->recorded = e->done = 0;
     e->time_ns = 0;
     asn_slot_publish(e);
     *event = e;
     return ACL_SUCCESS;
+}
+
+/* On a CPU flags are stored and mean nothing, but for ACL_EVENT_IPC, which stands alone.
+ */
+static aclError event_create(const char *function, aclrtEvent *event, uint32_t flags) {
+    if (event == NULL)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
+    if (!(flags & ACL_EVENT_IPC)) return event_make(event, flags, NULL);
+    if (flags != ACL_EVENT_IPC)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "%s: flag 0x%x; ACL_EVENT_IPC (0x%x) goes with no other",
+                         function, flags, ACL_EVENT_IPC);
+    rt_ipc_event *shared = rt_ipc_event_new();
+    if (shared == NULL)
+        return asnrtFail(ACL_ERROR_BAD_ALLOC,
+                         "%s: the system gives no memory for processes to share",
+                         function);
+    return event_make(event, flags, shared);
 }
 
 /* Creates an event that orders streams and measures time. */
@@ -167,6 +197,23 @@ ASN_API aclError aclrtDestroyEvent(aclrtEvent event) {
     return ACL_SUCCESS;
 }
 
+/* What an event of several processes cannot do. */
+static aclError event_alone(const char *function, const rt_event *e) {
+    if (e->shared == NULL) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                     "%s: not for an event with the flag ACL_EVENT_IPC", function);
+}
+
+/* The number of the newest record; *reached: it was reached. */
+static uint64_t event_newest(rt_event *e, bool *reached) {
+    pthread_mutex_lock(&e->lock);
+    uint64_t number = e->shared ? rt_ipc_event_newest(e->shared) : e->recorded;
+    *reached =
+        e->shared ? rt_ipc_event_reached(e->shared, (uint32_t)number) : e->done >= number;
+    pthread_mutex_unlock(&e->lock);
+    return number;
+}
+
 /* Marks the present end of the stream's queue. */
 ASN_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     aclError code = ACL_SUCCESS;
@@ -175,7 +222,7 @@ ASN_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
     pthread_mutex_lock(&e->lock);
-    uint64_t number = ++e->recorded;
+    uint64_t number = e->shared ? rt_ipc_event_record(e->shared) : ++e->recorded;
     pthread_mutex_unlock(&e->lock);
     return event_do(s, task_record, e, number);
 }
@@ -185,6 +232,7 @@ ASN_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get("aclrtResetEvent", event, &code);
     if (e == NULL) return code;
+    if ((code = event_alone("aclrtResetEvent", e)) != ACL_SUCCESS) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
     pthread_mutex_lock(&e->lock);
@@ -200,10 +248,8 @@ ASN_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     if (e == NULL) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    pthread_mutex_lock(&e->lock);
-    uint64_t number = e->recorded;
-    bool done = e->done >= number;
-    pthread_mutex_unlock(&e->lock);
+    bool done;
+    uint64_t number = event_newest(e, &done);
     return done ? ACL_SUCCESS : event_push(s, task_wait, e, number);
 }
 
@@ -221,8 +267,9 @@ ASN_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t time
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "timeout is %d; it must be -1 (none) or positive milliseconds",
                          timeout);
+    bool done;
+    uint64_t number = event_newest(e, &done);
     pthread_mutex_lock(&e->lock);
-    uint64_t number = e->recorded;
     e->references++;
     pthread_mutex_unlock(&e->lock);
     code = event_wait(e, number, timeout);
@@ -235,10 +282,18 @@ static aclError event_reached(const char *function, aclrtEvent event, bool *reac
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get(function, event, &code);
     if (e == NULL) return code;
-    pthread_mutex_lock(&e->lock);
-    *reached = e->recorded != 0 && e->done >= e->recorded;
-    pthread_mutex_unlock(&e->lock);
+    bool done;
+    *reached = event_newest(e, &done) != 0 && done;
     return ACL_SUCCESS;
+}
+
+/* event_reached for functions that events of several processes are not for. */
+static aclError event_reached_alone(const char *function, aclrtEvent event,
+                                    bool *reached) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get(function, event, &code);
+    if (e != NULL) code = event_alone(function, e);
+    return code == ACL_SUCCESS ? event_reached(function, event, reached) : code;
 }
 
 /* Whether the event was recorded and reached. */
@@ -257,7 +312,7 @@ ASN_API aclError aclrtQueryEventStatus(aclrtEvent event,
 ASN_API aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
     RT_CHECK_NOT_NULL("aclrtQueryEvent", status);
     bool reached = false;
-    aclError code = event_reached("aclrtQueryEvent", event, &reached);
+    aclError code = event_reached_alone("aclrtQueryEvent", event, &reached);
     if (code == ACL_SUCCESS)
         *status = reached ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return code;
@@ -268,7 +323,7 @@ ASN_API aclError aclrtQueryEventWaitStatus(aclrtEvent event,
                                            aclrtEventWaitStatus *status) {
     RT_CHECK_NOT_NULL("aclrtQueryEventWaitStatus", status);
     bool reached = false;
-    aclError code = event_reached("aclrtQueryEventWaitStatus", event, &reached);
+    aclError code = event_reached_alone("aclrtQueryEventWaitStatus", event, &reached);
     if (code == ACL_SUCCESS)
         *status =
             reached ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
@@ -280,6 +335,7 @@ static aclError event_time(const char *function, aclrtEvent event, int64_t *time
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get(function, event, &code);
     if (e == NULL) return code;
+    if ((code = event_alone(function, e)) != ACL_SUCCESS) return code;
     pthread_mutex_lock(&e->lock);
     bool reached = e->recorded != 0 && e->done >= e->recorded;
     *time_ns = e->time_ns;
@@ -308,6 +364,27 @@ ASN_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
     aclError code = event_time("aclrtEventGetTimestamp", event, &time_ns);
     if (code == ACL_SUCCESS) *timestamp = (uint64_t)(time_ns / 1000);
     return code;
+}
+
+/* The handle by which other processes open the event, which has the flag ACL_EVENT_IPC;
+ * they can while it lives. */
+ASN_API aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle) {
+    RT_CHECK_NOT_NULL("aclrtIpcGetEventHandle", handle);
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get("aclrtIpcGetEventHandle", event, &code);
+    if (e == NULL) return code;
+    if (e->shared != NULL) return rt_ipc_event_handle(e->shared, handle);
+    return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                     "aclrtIpcGetEventHandle: the event was created without the flag "
+                     "ACL_EVENT_IPC");
+}
+
+/* An event of another process, or of this one, to record, wait for and destroy. */
+ASN_API aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event) {
+    RT_CHECK_NOT_NULL("aclrtIpcOpenEventHandle", event);
+    rt_ipc_event *shared = rt_ipc_event_open(&handle);
+    if (shared != NULL) return event_make(event, ACL_EVENT_IPC, shared);
+    return ACL_ERROR_INVALID_PARAM; /* the message is set */
 }
 
 void rt_event_fork(int stage) {

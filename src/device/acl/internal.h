@@ -24,6 +24,14 @@ rt_context *rt_context_current(aclError *code);
 int32_t rt_device_count(void);
 aclError rt_device_check(int32_t device);
 
+/* When, by which thread and under which number something was launched; launched 0:
+ * nobody asked. */
+typedef struct {
+    int64_t launched;
+    uint64_t correlation;
+    uint32_t launcher;
+} rt_launch;
+
 /* A queued task. */
 typedef struct rt_task {
     struct rt_task *next;
@@ -31,6 +39,7 @@ typedef struct rt_task {
     void (*drop)(void *);
     void *arg;
     uint32_t id;
+    rt_launch launch;
 } rt_task;
 
 /* Captured tasks (capture.c): a graph owns those it was given. */
@@ -38,13 +47,23 @@ typedef struct rt_graph rt_graph;
 void rt_graph_add(rt_graph *graph, rt_task *task); /* under the stream's lock */
 void rt_graph_abandon(rt_graph *graph); /* its stream goes away during the capture */
 
-/* Around operators (hooks.c, allocator.c, profile.c). */
+/* Around operators (hooks.c, allocator.c, profile/). */
 void asnrtHook(uint32_t hook, bool on);
 void rt_hooks_worker(rt_stream *stream); /* the calling thread works for it */
 const void *rt_allocator_enter(const rt_stream *stream);
 void rt_allocator_leave(const void *before);
 void rt_allocator_forget(const rt_stream *stream); /* whose tasks have ended */
-void rt_profile_operator(const char *name, int32_t stream, int64_t start);
+void rt_hooks_launch(rt_launch *launch);           /* by the calling thread, now */
+void rt_hooks_task(const rt_launch *launch);       /* the calling worker starts it */
+void rt_profile_operator(const char *name, const asnrtScope *scope, int64_t end);
+int64_t rt_profile_now(void);      /* nanoseconds of CLOCK_MONOTONIC_RAW */
+uint32_t rt_profile_thread(void);  /* the calling one's number in the system */
+uint64_t rt_activity_launch(void); /* a tool's number for a launch (profile/mspti.c) */
+void rt_activity_operator(const char *name, const asnrtScope *scope, int64_t end);
+static inline bool rt_profiled(void) {
+    return (atomic_load_explicit(&asnrtHooks, memory_order_relaxed) &
+            (ASNRT_HOOK_PROFILE | ASNRT_HOOK_ACTIVITY)) != 0;
+}
 uint32_t rt_core_limit(rt_stream *stream); /* 0: none (resource_limit.c) */
 void rt_limits_forget(rt_stream *stream);
 
@@ -97,6 +116,19 @@ void rt_blocks_remove(uintptr_t begin);           /* one that was added */
 /* The block that the address lies in, or, with false, what lies between two. */
 bool rt_blocks_find(uintptr_t address, uintptr_t *begin, uintptr_t *end);
 void rt_ipc_forget(uintptr_t begin); /* a block that goes away (ipc_memory.c) */
+
+/* Events of several processes (ipc_event.c): new and open return NULL with the error set
+ * or no memory; a record has a number, which is reached and waited for. */
+typedef struct rt_ipc_event rt_ipc_event;
+rt_ipc_event *rt_ipc_event_new(void);
+rt_ipc_event *rt_ipc_event_open(const aclrtIpcEventHandle *handle);
+void rt_ipc_event_free(rt_ipc_event *event);
+aclError rt_ipc_event_handle(const rt_ipc_event *event, aclrtIpcEventHandle *handle);
+uint32_t rt_ipc_event_record(rt_ipc_event *event);
+void rt_ipc_event_reach(rt_ipc_event *event, uint32_t number);
+uint32_t rt_ipc_event_newest(const rt_ipc_event *event);
+bool rt_ipc_event_reached(const rt_ipc_event *event, uint32_t number);
+aclError rt_ipc_event_wait(rt_ipc_event *event, uint32_t number, int32_t timeout_ms);
 
 /* Time since an arbitrary start, in nanoseconds. */
 int64_t rt_now(void);

@@ -161,7 +161,7 @@ static aclError block_register(void **out, size_t size, int kind, int32_t device
     size_t used = registry.device_bytes;
     pthread_mutex_unlock(&registry.lock);
     if (p == NULL)
-        return asnrtFail(ACL_ERROR_BAD_ALLOC,
+        return asnrtFail(ACL_ERROR_RT_MEMORY_ALLOCATION,
                          "no memory for %zu bytes; %zu bytes of device memory are in use",
                          size, used);
     *out = p;

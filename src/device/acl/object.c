@@ -29,9 +29,8 @@ aclError rt_object_check(asnd_arena *arena, const char *function, const char *pa
     if (handle == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %s is NULL", function, parameter);
     if (asn_arena_alive(arena, handle)) return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
-                     "%s: %s %p is no %s, or was destroyed", function, parameter, handle,
-                     arena->kind);
+    return asnrtFail(ACL_ERROR_RT_INVALID_HANDLE, "%s: %s %p is no %s, or was destroyed",
+                     function, parameter, handle, arena->kind);
 }
 
 aclError rt_object_free(asnd_arena *arena, const char *function, const char *parameter,

@@ -149,7 +149,7 @@ rt_stream *rt_stream_get(aclrtStream handle, aclError *code) {
         return c ? c->stream : NULL;
     }
     if (__builtin_expect(asn_arena_alive(&streams, handle), 1)) return handle;
-    aclError failure = asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
+    aclError failure = asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
                                  "%p is not a stream, or was destroyed", handle);
     if (code != NULL) *code = failure;
     return NULL;
@@ -213,6 +213,7 @@ static void task_run(rt_stream *s, task *t) {
     int64_t delay = launch_delay_ns();
     if (delay > 0)
         nanosleep(&(struct timespec){delay / 1000000000, delay % 1000000000}, NULL);
+    rt_hooks_task(&t->launch);
     int32_t code = t->run(t->arg);
     uint32_t id = t->id;
     if (t->drop != NULL) t->drop(t->arg);
@@ -284,7 +285,8 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
     bool started = t != NULL;
     int32_t stopped = 0;
     if (t != NULL) {
-        *t = (task){NULL, run, drop, arg, rt_task_number()};
+        *t = (task){NULL, run, drop, arg, rt_task_number(), {0, 0, 0}};
+        if (rt_profiled()) rt_hooks_launch(&t->launch);
         pthread_mutex_lock(&s->lock);
         stopped = s->stopped;
         started =

@@ -50,7 +50,8 @@ static size_t page_size(void) {
 
 /* The error of a system call, with errno's text. */
 static aclError system_failed(const char *function, const char *what) {
-    return asnrtFail(ACL_ERROR_BAD_ALLOC, "%s: %s: %s", function, what, strerror(errno));
+    return asnrtFail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: %s: %s", function, what,
+                     strerror(errno));
 }
 
 /* ---- ranges; lock held */
@@ -223,7 +224,7 @@ static physical *physical_get(const char *function, aclrtDrvMemHandle handle,
                               aclError *code) {
     if (asn_arena_alive(&physicals, handle)) return handle;
     *code =
-        handle ? asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
+        handle ? asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
                            "%s: %p is no physical memory, or was freed", function, handle)
                : asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: handle is NULL", function);
     return NULL;
