@@ -191,6 +191,8 @@ MANY_PARAMS = {
     "flash_attention",
     "infer_attention",
     "rnn",
+    "dynamic_rnn",
+    "dynamic_rnn_grad",
     "rnn_backward",
     "moe_init_range",
     "grouped_matmul",

@@ -66,6 +66,8 @@ def test_loss_edges():
     near(run("KlDiv", x, p, 3, False, np.empty(())),
          F.kl_div(wide(x), wide(p), reduction="batchmean"))  # fmt: skip
     near(run("KlDivBackward", np.ones(()), x, p, 3, False, np.empty((3, 4))), -p / 3)
+    odd = np.array([0.5, 0.0, -2.0, np.nan])  # no probabilities: as PyTorch
+    near(run("KlDivBackward", np.ones(()), x[0], odd, 2, False, np.empty(4)), -odd)
     big = np.array([200.0, -200.0], np.float32)
     near(run("SoftMarginLoss", -big, np.sign(big), 0, np.empty(2, np.float32)), [200, 200])
     near(

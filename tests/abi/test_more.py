@@ -61,7 +61,10 @@ def test_layer_norm():
     out = np.empty_like(h)
     run("LayerNorm", h, [5], None, None, 1e-5, out, None, None)
     close(out, (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True), atol=1e-2)
-    none, e = np.empty(0), np.empty((0, 3, 5))  # statistics of no rows, of any shape without elements
+    none, e = (
+        np.empty(0),
+        np.empty((0, 3, 5)),
+    )  # statistics of no rows, of any shape without elements
     for stats in (none, np.empty((0, 1, 1))):
         run("LayerNorm", e, [3, 5], w, b, 1e-5, e.copy(), stats, stats)
     for bad in ((x, [4], None, None, 1e-5, np.empty_like(x), None, None),

@@ -225,6 +225,85 @@ def test_activations():
     check("Relu6", [a * 9], np.clip(a * 9, 0, 6))
 
 
+LSTM = {"cell_type": "LSTM", "direction": "UNIDIRECTIONAL", "cell_depth": 1, "use_peephole": False, "keep_prob": 1.0,
+        "cell_clip": -1.0, "num_proj": 0, "time_major": True, "activation": "tanh"}  # fmt: skip
+
+
+@pytest.mark.parametrize("time", [1, 3])
+@pytest.mark.parametrize("biases", [True, False])
+@pytest.mark.parametrize("order", ["ifco", "ijfo"])
+def test_lstm(time, biases, order):
+    batch, width, hidden = 2, 5, 4
+    torch.manual_seed(7)
+    net = torch.nn.LSTM(width, hidden, bias=biases)
+    x = torch.randn(time, batch, width, requires_grad=True)
+    h, c = (torch.randn(1, batch, hidden, requires_grad=True) for _ in range(2))
+    y, (h_last, c_last) = net(x, (h, c))
+    dy, dh, dc = torch.randn_like(y), torch.randn_like(h), torch.randn_like(c)
+    (y * dy).sum().add((h_last * dh).sum()).add((c_last * dc).sum()).backward()
+    swap = [0, 2, 1, 3] if order == "ijfo" else [0, 1, 2, 3]  # PyTorch's gates are i, f, g, o
+
+    def placed(w):
+        """Weights as the type takes them: (width, 4 hidden), gates in its order."""
+        w = w.detach().numpy()
+        return np.ascontiguousarray(
+            np.concatenate([w[k * hidden : (k + 1) * hidden] for k in swap]).T
+        )
+
+    own = [placed(w) for w in (net.weight_ih_l0, net.weight_hh_l0)]
+    bias = placed(net.bias_ih_l0 + net.bias_hh_l0) if biases else None
+    begin = [a.detach().numpy() for a in (h, c)]
+    outs = [np.full((time, batch, hidden), np.nan, np.float32) for _ in range(8)]
+    given = [x.detach().numpy(), *own, bias, None, *begin]
+    code = call("DynamicRNNV2", given, outs, gate_order=order, forget_bias=0.0, **LSTM)
+    assert code == 0, lib.aclGetRecentErrMsg()
+    for got in outs[:2]:
+        np.testing.assert_allclose(got, y.detach(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(outs[2][-1], c_last[0].detach(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.tanh(outs[2]), outs[7], rtol=1e-5, atol=1e-6)
+    grads = [
+        np.full(a.shape, np.nan, np.float32)
+        for a in (*own, own[0][0], x[0] if time == 1 else x, h, c)
+    ]
+    zero = np.zeros((), np.float32)  # what torch_npu passes for what is not there
+    x0 = (
+        given[0][0] if time == 1 else given[0]
+    )  # of one step without its dimension, as torch_npu gives it
+    given = [x0, *own, outs[0], *begin, outs[1], outs[2],
+             *(a.numpy() for a in (dy, dh, dc)), *outs[3:], zero, zero, zero, zero, zero]  # fmt: skip
+    code = call(
+        "DynamicRNNV2Grad", given, grads, gate_order=order, recurrent_activation="sigmoid", **LSTM
+    )
+    assert code == 0, lib.aclGetRecentErrMsg()
+    want = [placed(net.weight_ih_l0.grad), placed(net.weight_hh_l0.grad),
+            placed(net.bias_ih_l0.grad) if biases else grads[2], *(a.grad for a in (x, h, c))]  # fmt: skip
+    for got, w in zip(grads, want, strict=True):
+        np.testing.assert_allclose(got, w.reshape(got.shape), rtol=1e-5, atol=1e-6)
+    assert np.isfinite(grads[2]).all()
+
+
+def test_lstms_that_are_refused():
+    a, w, b, h = normal(2, 3, 5), normal(5, 16), normal(4, 16), normal(1, 3, 4)
+    outs = [np.zeros((2, 3, 4), np.float32) for _ in range(8)]
+    good = {**LSTM, "gate_order": "ifco", "forget_bias": 0.0}
+
+    def refused(word, inputs=(a, w, b, None, None, h, h), outputs=outs, **changed):
+        assert call("DynamicRNNV2", list(inputs), outputs, **{**good, **changed}) not in (0, 561000)
+        assert word in lib.aclGetRecentErrMsg().decode()
+
+    assert call("DynamicRNNV2", [a, w, b, None, None, h, h], outs, **good) == 0
+    refused("direction", direction="BIDIRECTIONAL")
+    refused("gate_order", gate_order="abcd")
+    refused("numProj", num_proj=2)
+    refused("forgetBias", forget_bias=1.0)
+    refused("cellClip", cell_clip=2.0)
+    refused("seq_length", inputs=(a, w, b, None, np.ones(3, np.int32), h, h))
+    refused("weightInput", inputs=(a, w[:4].copy(), b, None, None, h, h))
+    refused("initH", inputs=(a, w, b, None, None, h[:, :2].copy(), h))
+    refused("elements", inputs=(a[:0].copy(), w, b, None, None, h, h))
+    refused("tanhc", outputs=[*outs[:7], outs[7][:1].copy()])
+
+
 def test_errors():
     a = normal(3)
     out = np.zeros(3, np.float32)

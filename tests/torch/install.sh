@@ -25,6 +25,12 @@ x86_64 | aarch64) ;;
 *) skip "torch-npu 2.13.0 has no wheel for $machine" ;;
 esac
 
+# torch_npu and the build for CUDA register the same options of their allocators: it ends the process that imports both.
+if [ "$("$python" -c 'import torch; print(torch.version.cuda)')" != None ]; then
+    echo "install.sh: torch is the build for CUDA; torch_npu needs the CPU build of torch 2.13.0 (https://download.pytorch.org/whl/cpu)" >&2
+    exit 1
+fi
+
 fetch() { "$python" -m pip install --quiet --no-deps --target "$folder" "$@"; }
 # What transformers needs and the environment has (numpy, tqdm, ...) is not installed a second time.
 missing() {

@@ -285,6 +285,9 @@ ASN_PLANNER(pad_image_backward);
 ASN_PLANNER(rnn);
 ASN_PLANNER(rnn_backward);
 ASN_PLANNER(lstm_cell);
+/* dynamic_rnn.c */
+ASN_PLANNER(dynamic_rnn);
+ASN_PLANNER(dynamic_rnn_grad);
 
 /* upsample.c: arg is the mode times 4 and the spatial dimensions */
 ASN_PLANNER(upsample);
