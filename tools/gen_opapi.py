@@ -197,6 +197,7 @@ MANY_PARAMS = {
     "moe_init_range",
     "grouped_matmul",
     "joined_experts",
+    "joined_product",
     "moe_dispatch",
     "moe_combine",
 }

@@ -105,6 +105,18 @@ def check_exchange(name, size, rank, dtype):
     same(wide(out), want + bias[part])
 
 
+def check_barrier(name, size, rank, dtype):
+    """Nobody is behind it before the last has come."""
+    x = np.arange(6).astype(dtype)
+    run("DistributeBarrier", x, name, size)
+    start = time.monotonic()
+    if rank == size - 1:
+        time.sleep(0.2)
+    run("DistributeBarrierV2", strided(x[None]), None, None, name, size)
+    assert time.monotonic() - start > (0.1 if size > 1 else 0)
+    same(wide(x), np.arange(6))
+
+
 def check_quantised(name, size, rank, dtype):
     rng = np.random.default_rng(8)
     xs = [ints(rng, M, K, dtype=np.int8, top=100) for _ in range(size)]
@@ -147,6 +159,19 @@ def check_quantised(name, size, rank, dtype):
     scatter = (None, 0, name, "sum", 0, 1, 0, "aiv")
     run("MatmulReduceScatterV2", x, w, None, of[rank], scale[None], *scatter, short, None)
     same(wide(short), total([p * scale * of[r] for r, p in enumerate(exact)])[part])
+    # Columns exchanged.
+    part = slice(rank * N // size, (rank + 1) * N // size)
+    given, modes = (None, None, None), (3, 2, 0, -1, 0, False)
+    moved = np.zeros((M * size, N // size), dtype)
+    run("QuantMatmulAlltoAll", x, one, None, of[rank].ravel(), scale, *given, None, name, *modes, False, moved)  # fmt: skip
+    y = np.concatenate(
+        [v.astype(int) @ one.astype(int) * scale * f for v, f in zip(xs, of, strict=True)]
+    )[:, part]
+    same(wide(moved), half(y))
+    add = (x3[0] / 4).astype(dtype if dtype == np.float16 else np.float32)
+    turned = np.ascontiguousarray(one.T)
+    run("QuantMatmulAlltoAllV2", x, turned, add, of[rank].ravel(), scale, *given, [-1, -2], name, "aiv", *modes, True, moved)  # fmt: skip
+    same(wide(moved), half(y + wide(add)[part]))
     # Weights of int8.
     real = [ints(np.random.default_rng(r), M, K, dtype=dtype) for r in range(size)]
     anti = np.full(N, 0.5, dtype)
@@ -298,6 +323,7 @@ CHECKS = (
     check_exchange,
     check_experts,
     check_dispatch,
+    check_barrier,
     check_quantised,
 )
 

@@ -83,6 +83,20 @@ def test_refused():
                 (q, v, None, None, scale, None, one[:3], one), (x, w, None, None, scale, None, None, None)):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
             run("QuantMatmulAllReduceV3", *bad, *tail)
+    good = [q, v, None, rows, scale, *(None,) * 4, name, 3, 2, 0, -1, 0, False, False, out]
+    run("QuantMatmulAlltoAll", *good)
+    for i, bad in ((5, rows), (6, rows), (8, [0, 1]), (10, 7), (11, 6), (12, 1), (14, 1), (15, True), (3, rows[:2]),
+                   (4, scale[:3]), (0, x), (17, out[:, :4])):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("QuantMatmulAlltoAll", *[bad if k == i else a for k, a in enumerate(good)])
+    for i in (3, 4):
+        with pytest.raises(AclError, match="161001"):
+            run("QuantMatmulAlltoAll", *[None if k == i else a for k, a in enumerate(good)])
+    with pytest.raises(AclError, match="worldSize is 2; the group has 1 ranks"):
+        run("DistributeBarrier", x, name, 2)
+    for given in ((rows.astype(np.int32), None), (None, rows.astype(np.int32))):
+        with pytest.raises(AclError, match="161002.*not supported"):
+            run("DistributeBarrierV2", x, *given, name, 1)
     with pytest.raises(AclError, match="gatherIndex is 1"):
         run("AllGatherMatmul", x, w, None, name, 1, 0, 1, out, None)
     with pytest.raises(AclError, match="none of x2"):

@@ -387,6 +387,9 @@ ASN_PLANNER(grouped_matmul_add);
 ASN_PLANNER(joined_product);
 ASN_PLANNER(joined_experts);
 
+/* joined/barrier.c */
+ASN_PLANNER(barrier);
+
 /* joined/dispatch.c */
 ASN_PLANNER(moe_dispatch);
 ASN_PLANNER(moe_combine);

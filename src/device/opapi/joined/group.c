@@ -114,7 +114,8 @@ static const struct {
     {"blockSize", 0},      {"groupSize", 0},       {"commQuantMode", 0},
     {"transposeX1", 0},    {"outDtype", 0},        {"groupList_type", 0},
     {"groupListType", 0},  {"zeroExpertNum", 0},   {"copyExpertNum", 0},
-    {"constExpertNum", 0}, {"expertShardType", 0}, {"sharedExpertRankNum", 0}};
+    {"constExpertNum", 0}, {"expertShardType", 0}, {"sharedExpertRankNum", 0},
+    {"x1QuantMode", 3},    {"x2QuantMode", 2}};
 
 /* Tensors that CANN's pages reserve, or that are refused here; torch_npu passes empty
  * ones. */
@@ -135,7 +136,11 @@ static const char *const absent[] = {"quantScale",
                                      "oriXOptional",
                                      "constExpertAlpha1Optional",
                                      "constExpertAlpha2Optional",
-                                     "constExpertVOptional"};
+                                     "constExpertVOptional",
+                                     "commScaleOptional",
+                                     "x1OffsetOptional",
+                                     "x2OffsetOptional",
+                                     "timeOutOptional"};
 
 /* commMode names the engine that communicates on an NPU. */
 static asn_status check_text(const asnd_call *c, const char *name,
