@@ -52,6 +52,10 @@ def test_others():
     np.testing.assert_allclose(
         run("LogSumExp", a, [1], False, np.empty(3)), np.log(np.exp(a).sum(1))
     )
+    z = np.array([[3, 1], [4, -2], [1j, 2]]) + 2j * np.arange(6).reshape(3, 2)
+    np.testing.assert_allclose(
+        run("LogSumExp", z, [1], False, np.empty(3, complex)), np.log(np.exp(z).sum(1))
+    )
     np.testing.assert_allclose(
         run("Std", a, [0], 0, True, np.empty((1, 7))), a.std(0, keepdims=True)
     )

@@ -135,9 +135,13 @@ static asn_status log_sum_exp(const reduce_plan *r, const asnd_nd *in,
     asn_prog_reduce(&p, ASN_OP_MAXIMUM, asn_prog_as(&p, asn_prog_in(&p, in), r->loop),
                     &m.nd);
     ASN_TRY(asn_prog_run(&p));
-    /* m = isfinite(m) ? m : 0. */
+    /* m = isfinite(m) ? m : 0; of complex numbers the real part, so that the logarithm's
+     * imaginary part stays the principal one. */
     asn_prog_begin(&p, m.nd.ndim, m.shape, 0);
-    int x = asn_prog_in(&p, &m.nd), zero = asn_prog_const(&p, r->loop, 0);
+    int x = asn_prog_in(&p, &m.nd);
+    if (asn_is_complex(r->loop))
+        x = asn_prog_as(&p, asn_prog_op1(&p, ASN_OP_REAL, x), r->loop);
+    int zero = asn_prog_const(&p, r->loop, 0);
     int finite = asn_prog_op1(&p, ASN_OP_ISFINITE, x);
     asn_prog_out(&p, asn_prog_op3(&p, ASN_OP_WHERE, finite, x, zero), &m.nd);
     ASN_TRY(asn_prog_run(&p));
