@@ -27,13 +27,13 @@ def pytest_collection_modifyitems(items):
         item.add_marker(pytest.mark.skip(reason=skipped.read_text().strip()))
 
 
-def start(*arguments, devices=None, **variables):
-    """`python -m asnumpy.acl run`: the finished process."""
+def start(*arguments, devices=None, folder=None, **variables):
+    """`python -m asnumpy.acl run` in a folder: the finished process."""
     path = os.pathsep.join(p for p in (str(FOLDER), os.environ.get("PYTHONPATH")) if p)
     chosen = [] if devices is None else ["--devices", str(devices)]
     return subprocess.run(
         [sys.executable, "-m", "asnumpy.acl", "run", *chosen, *map(str, arguments)],
-        capture_output=True, text=True, timeout=600,
+        capture_output=True, text=True, timeout=600, cwd=folder,
         env={**os.environ, "PYTHONPATH": path, "TASK_QUEUE_ENABLE": "1", **variables},
     )  # fmt: skip
 
@@ -45,7 +45,7 @@ def npu(tmp_path):
     def program(text, *arguments, **options):
         file = tmp_path / "program.py"
         file.write_text("import torch, torch_npu\n" + textwrap.dedent(text))
-        done = start(file, *arguments, **options)
+        done = start(file, *arguments, folder=tmp_path, **options)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 

@@ -65,7 +65,7 @@ with P.profile(
 print("steps took", sum(times[2:4]) * 1e6)
 """
     )
-    done = start(file, folder / "out", TASK_QUEUE_ENABLE=request.param)
+    done = start(file, folder / "out", folder=folder, TASK_QUEUE_ENABLE=request.param)
     assert done.returncode == 0 and "run failed" not in done.stdout, done.stdout + done.stderr
     (output,) = (folder / "out").glob("*_ascend_pt/ASCEND_PROFILER_OUTPUT")
     return output, float(done.stdout.rsplit("steps took", 1)[1])
