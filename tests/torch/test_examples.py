@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT, start
 
 EXAMPLES = ROOT / "examples" / "torch"
-# Programs with what they take here. profile_training.py is not run: torch_npu's profiler looks for a library of the driver.
+# Programs with what they take here.
 ALONE = {
     "custom_matmul.py": "--size 64 --runs 100",
     "llama_generate.py": "--layers 2 --width 64 --tokens 12",
@@ -38,6 +38,12 @@ def losses(text):
 def test_every_example_is_run():
     files = {p.name for p in EXAMPLES.glob("*.py")}
     assert files == {*ALONE, *COMPARED, *PROCESSES, "profile_training.py"}
+
+
+def test_profile(tmp_path):
+    out = told(EXAMPLES / "profile_training.py", "--width", 32, folder=tmp_path)
+    for file in ("trace_view.json", "kernel_details.csv", "step_trace_time.csv"):
+        assert file in out and (tmp_path / out[: out.index(file)].split("\n")[-1] / file).exists()
 
 
 @pytest.mark.parametrize("name", ALONE)
