@@ -1,9 +1,10 @@
 /* CPU device, operators: products of experts joined with the exchange of their tokens.
  *
- *     AlltoAllvGroupedMatMul   tokens go to the ranks of their experts; permuteOut has
- *         them by expert, then by the rank they came from; gmmY = each expert's rows
- * times its weight GroupedMatMulAlltoAllv   the way back: gmmX lies by expert, then by
- * rank; its products go to the ranks that the tokens came from
+ * AlltoAllvGroupedMatMul: tokens go to the ranks of their experts; permuteOut has them by
+ * expert, then by the rank they came from; gmmY is each expert's rows times its weight.
+ *
+ * GroupedMatMulAlltoAllv, the way back: gmmX lies by expert, then by rank; its products
+ * go to the ranks that the tokens came from.
  *
  * Both multiply mmX by mmWeight beside, for an expert that all ranks share. Counts are of
  * tokens, [r * experts + j]: those of rank r and its, or this rank's, j-th expert. A rank
