@@ -74,7 +74,7 @@ test-full: test
 
 # PyTorch's torch_npu, unchanged, on the CPU device (tests/torch): programs, examples, and all of PyTorch's samples of its
 # operators, modules and optimisers (make test runs those that are marked smoke). install.sh says where that cannot be.
-OPINFO ?= --samples 4 --backward
+OPINFO ?= --dtypes float32 --samples 4 --backward
 build/torch_npu/.ready: tests/torch/install.sh setup
 	bash tests/torch/install.sh $(PY) build/torch_npu
 test-torch: build build/torch_npu/.ready

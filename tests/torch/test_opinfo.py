@@ -14,13 +14,13 @@ MISSES = {
 }
 
 
-@pytest.mark.smoke
-def test_samples(tmp_path):
-    part = os.environ.get("ASNUMPY_OPINFO", "--dtypes float32 --samples 1 --part 0/10").split()
-    done = start(ROOT / "tests" / "torch" / "opinfo.py", *part, "--out", tmp_path / "out.json")
+def compare(arguments, folder):
+    """Runs opinfo.py: no crash, and no miss that is not listed."""
+    out = folder / "out.json"
+    done = start(ROOT / "tests" / "torch" / "opinfo.py", *arguments, "--out", out)
     print(done.stdout[-3000:])
     assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads((tmp_path / "out.json").read_text())
+    found = json.loads(out.read_text())
     bad = {
         case: answer for case, answer in found.items() if answer[0] not in ("right", "unsupported")
     }
@@ -28,3 +28,14 @@ def test_samples(tmp_path):
     assert not [a for a in found.values() if a[0] == "crash"]
     unknown = {case: answer for case, answer in bad.items() if case not in MISSES}
     assert not unknown, unknown
+
+
+@pytest.mark.smoke
+def test_samples(tmp_path):
+    part = os.environ.get("ASNUMPY_OPINFO", "--dtypes float32 --samples 1 --part 0/10")
+    compare(part.split(), tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32", "int64", "bool", "complex64"])
+def test_other_dtypes(dtype, tmp_path):
+    compare(["--dtypes", dtype, "--samples", "2"], tmp_path)
