@@ -117,6 +117,10 @@ void rt_blocks_remove(uintptr_t begin);           /* one that was added */
 bool rt_blocks_find(uintptr_t address, uintptr_t *begin, uintptr_t *end);
 void rt_ipc_forget(uintptr_t begin); /* a block that goes away (ipc_memory.c) */
 
+/* A process's file in memory, open here: its descriptor there is `number`, its name in
+ * memfd_create begins with `name`. -1: there is none that this process may open. */
+int rt_ipc_file(int owner, int number, const char *name);
+
 /* Events of several processes (ipc_event.c): new and open return NULL with the error set
  * or no memory; a record has a number, which is reached and waited for. */
 typedef struct rt_ipc_event rt_ipc_event;

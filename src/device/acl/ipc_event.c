@@ -11,7 +11,6 @@
 #include "device/acl/internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -79,16 +78,9 @@ aclError rt_ipc_event_handle(const rt_ipc_event *e, aclrtIpcEventHandle *handle)
 
 rt_ipc_event *rt_ipc_event_open(const aclrtIpcEventHandle *handle) {
     int owner = 0, number = -1;
-    char path[64], target[64] = "";
     bool good = memchr(handle->reserved, 0, sizeof handle->reserved) != NULL &&
                 sscanf(handle->reserved, "%d:%d", &owner, &number) == 2;
-    if (good) {
-        snprintf(path, sizeof path, "/proc/%d/fd/%d", owner, number);
-        /* Only what this library made: the link's name tells. */
-        good = readlink(path, target, sizeof target - 1) > 0 &&
-               strncmp(target, "/memfd:asnumpy-event", 20) == 0;
-    }
-    int fd = good ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    int fd = good ? rt_ipc_file(owner, number, "asnumpy-event") : -1;
     struct stat info;
     good = fd >= 0 && fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(page);
     page *shared = good ? page_map(fd) : MAP_FAILED;

@@ -152,22 +152,26 @@ ASN_API aclError aclrtIpcMemSetImportPid(const char *key, int32_t *pid, size_t n
         num, key);
 }
 
+/* Only what this library made: the link's name tells. */
+int rt_ipc_file(int owner, int number, const char *name) {
+    char path[64], target[64] = "", want[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", owner, number);
+    snprintf(want, sizeof want, "/memfd:%s", name);
+    if (readlink(path, target, sizeof target - 1) <= 0 ||
+        strncmp(target, want, strlen(want)) != 0)
+        return -1;
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
 /* The memory behind a key, until aclrtIpcMemClose; flag: 0, or 1 (peer access). */
 ASN_API aclError aclrtIpcMemImportByKey(void **devPtr, const char *key, uint64_t flag) {
     RT_CHECK_NOT_NULL("aclrtIpcMemImportByKey", devPtr);
     RT_CHECK_NOT_NULL("aclrtIpcMemImportByKey", key);
     int owner, number;
     size_t offset, size;
-    char path[64], target[64] = "";
     bool good = flag <= 1 && strlen(key) < KEY_LENGTH &&
                 sscanf(key, "%d:%d:%zx:%zx", &owner, &number, &offset, &size) == 4;
-    if (good) {
-        snprintf(path, sizeof path, "/proc/%d/fd/%d", owner, number);
-        /* Only memory that this library made: the link's name tells. */
-        good = readlink(path, target, sizeof target - 1) > 0 &&
-               strncmp(target, "/memfd:asnumpy-ipc", 18) == 0;
-    }
-    int fd = good ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    int fd = good ? rt_ipc_file(owner, number, "asnumpy-ipc") : -1;
     struct stat info;
     good = fd >= 0 && fstat(fd, &info) == 0 && (size_t)info.st_size >= size &&
            offset <= (size_t)info.st_size - size;

@@ -77,7 +77,7 @@ ASN_API aclError aclprofSetStampTraceMessage(void *stamp_, const char *msg,
 ASN_API aclError aclprofMark(void *stamp_) {
     RT_CHECK_ALIVE("aclprofMark", &stamps, stamp_);
     int64_t now = rt_profile_now();
-    rt_profile_text("mark", ((stamp *)stamp_)->text, -1, -1, now, now);
+    rt_profile_text("mark", NULL, ((stamp *)stamp_)->text, -1, -1, now, now);
     return ACL_SUCCESS;
 }
 
@@ -90,7 +90,7 @@ typedef struct {
 static int32_t task_mark(void *arg) {
     const mark_task *t = arg;
     int64_t now = rt_profile_now();
-    rt_profile_text("mark", t->text, t->stream, t->device, now, now);
+    rt_profile_text("mark", NULL, t->text, t->stream, t->device, now, now);
     return 0;
 }
 
@@ -122,7 +122,7 @@ ASN_API aclError aclprofPop(void) {
         return asnrtFail(ACL_ERROR_PROF_NOT_RUN,
                          "aclprofPop: no range is open on this thread");
     const open_range *r = &nested[--depth];
-    rt_profile_text("range", r->text, -1, -1, r->start, rt_profile_now());
+    rt_profile_text("range", NULL, r->text, -1, -1, r->start, rt_profile_now());
     return ACL_SUCCESS;
 }
 
@@ -158,7 +158,7 @@ ASN_API aclError aclprofRangeStop(uint32_t rangeId) {
     if (closed.id == 0)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "aclprofRangeStop: no range %u is open",
                          rangeId);
-    rt_profile_text("range", closed.text, -1, -1, closed.start, rt_profile_now());
+    rt_profile_text("range", NULL, closed.text, -1, -1, closed.start, rt_profile_now());
     return ACL_SUCCESS;
 }
 
@@ -203,7 +203,7 @@ static int32_t task_step(void *arg) {
     } else {
         char text[TEXT_MAX];
         snprintf(text, sizeof text, "step %u", t->step->number);
-        rt_profile_text("step", text, t->stream, t->device, t->step->start, now);
+        rt_profile_text("step", NULL, text, t->stream, t->device, t->step->start, now);
     }
     return 0;
 }

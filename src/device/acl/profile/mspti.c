@@ -36,7 +36,8 @@ static struct {
     msptiBuffersCallbackRequestFunc request;
     msptiBuffersCallbackCompleteFunc complete;
     _Atomic uint32_t enabled; /* a bit for each kind */
-    rt_profile_clocks clocks; /* of the moment when the first kind was enabled */
+    /* From the profile's clock to the day's, when the first kind was enabled. */
+    _Atomic int64_t shift;
     record *records;
     size_t count, capacity;
 } tool = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -89,7 +90,7 @@ uint64_t rt_activity_launch(void) {
 void rt_activity_operator(const char *name, const asnrtScope *scope, int64_t end) {
     bool is_collective = strncmp(name, "Hccl", 4) == 0;
     bool is_copy = strncmp(name, "MEM", 3) == 0;
-    int64_t shift = tool.clocks.day - tool.clocks.raw;
+    int64_t shift = atomic_load_explicit(&tool.shift, memory_order_relaxed);
     uint64_t from = (uint64_t)(scope->start + shift), to = (uint64_t)(end + shift);
     uint32_t device = scope->device < 0 ? 0 : (uint32_t)scope->device;
     uint32_t stream = (uint32_t)scope->stream;
@@ -165,7 +166,10 @@ static msptiResult kind_switch(msptiActivityKind kind, bool on) {
     pthread_mutex_lock(&tool.lock);
     uint32_t before = atomic_load(&tool.enabled), bit = (uint32_t)1 << kind;
     uint32_t now = on ? before | bit : before & ~bit;
-    if (before == 0 && now != 0) tool.clocks = rt_profile_clocks_now();
+    if (before == 0 && now != 0) {
+        rt_profile_clocks clocks = rt_profile_clocks_now();
+        atomic_store(&tool.shift, clocks.day - clocks.raw);
+    }
     atomic_store(&tool.enabled, now);
     asnrtHook(ASNRT_HOOK_ACTIVITY, now != 0);
     pthread_mutex_unlock(&tool.lock);

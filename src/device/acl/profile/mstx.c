@@ -58,23 +58,11 @@ static void drop(void *arg) {
     release(arg);
 }
 
-/* A mark (start == end) or range of either kind. */
-static void add(const char *category, const char *domain, const char *text, int64_t start,
-                int64_t end, int32_t stream, int32_t device) {
-    rt_profile_add((rt_profile_event){.category = category,
-                                      .text = (char *)text,
-                                      .domain = domain,
-                                      .stream = stream,
-                                      .device = device,
-                                      .start = start,
-                                      .end = end});
-}
-
 /* The stream is at the mark. */
 static int32_t task_mark(void *arg) {
     const on_stream *t = arg;
     int64_t now = rt_profile_now();
-    add("mark", t->domain, t->text, now, now, t->stream, t->device);
+    rt_profile_text("mark", t->domain, t->text, t->stream, t->device, now, now);
     return 0;
 }
 
@@ -88,7 +76,8 @@ static int32_t task_start(void *arg) {
 /* The stream is at its end; the start ran before, in the same order. */
 static int32_t task_end(void *arg) {
     const on_stream *t = arg;
-    add("range", t->domain, t->text, t->start, rt_profile_now(), t->stream, t->device);
+    rt_profile_text("range", t->domain, t->text, t->stream, t->device, t->start,
+                    rt_profile_now());
     return 0;
 }
 
@@ -165,7 +154,7 @@ static void mark(const char *domain, const char *message, aclrtStream stream) {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", message);
     int64_t now = rt_profile_now();
-    add("mark", domain, text, now, now, -1, -1);
+    rt_profile_text("mark", domain, text, -1, -1, now, now);
     on_stream *t = stream ? stream_note(domain, message, stream) : NULL;
     if (t == NULL) return;
     (void)stream_push(stream, task_mark, t);
@@ -204,7 +193,8 @@ static void range_end(mstxRangeId id) {
     }
     pthread_mutex_unlock(&table.lock);
     if (closed.id == 0) return;
-    add("range", closed.domain, closed.text, closed.start, rt_profile_now(), -1, -1);
+    rt_profile_text("range", closed.domain, closed.text, -1, -1, closed.start,
+                    rt_profile_now());
     if (closed.device == NULL) return;
     (void)stream_push(closed.handle, task_end, closed.device);
     release(closed.device);

@@ -27,9 +27,9 @@ typedef struct {
 
 /* Adds an event of the calling thread while profiling runs; `text` is copied. */
 void rt_profile_add(rt_profile_event event);
-/* A span or moment of the program's own. */
-void rt_profile_text(const char *category, const char *text, int32_t stream,
-                     int32_t device, int64_t start, int64_t end);
+/* A span or moment of the program's own; domain: NULL where it has none. */
+void rt_profile_text(const char *category, const char *domain, const char *text,
+                     int32_t stream, int32_t device, int64_t start, int64_t end);
 
 /* A moment of both clocks, by which times become those of the day: CLOCK_MONOTONIC_RAW
  * and CLOCK_REALTIME, in nanoseconds. */

@@ -102,9 +102,10 @@ void rt_profile_operator(const char *name, const asnrtScope *scope, int64_t end)
                                       .launched = scope->launched});
 }
 
-void rt_profile_text(const char *category, const char *text, int32_t stream,
-                     int32_t device, int64_t start, int64_t end) {
+void rt_profile_text(const char *category, const char *domain, const char *text,
+                     int32_t stream, int32_t device, int64_t start, int64_t end) {
     rt_profile_add((rt_profile_event){.category = category,
+                                      .domain = domain,
                                       .text = (char *)text,
                                       .stream = stream,
                                       .device = device,

@@ -103,7 +103,8 @@ static asn_status send_rows(aclOpExecutor *e, const dispatch_plan *p, const entr
     ASN_TRY(asn_join_rows(e, dtype, width, s->sends, receives, p->ranks, p->experts, from,
                           got, tmp));
     /* They came by rank; a product of groups wants them by expert. */
-    asn_join_permute(receives, p->ranks, p->experts, false, bytes, got, *to);
+    ASN_TRY(
+        asn_join_permute(receives, p->ranks, p->experts, false, bytes, got, *to, tmp));
     return ASN_OK;
 }
 
@@ -285,7 +286,8 @@ static asn_status combine_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     if (sorted == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(asn_tmp_view(tmp, dtype, 2, (int64_t[]){n, p->width}, &back));
     /* From the experts' order to that of the ranks. */
-    asn_join_permute(sends, p->ranks, p->experts, true, bytes, from.nd.data, sorted);
+    ASN_TRY(asn_join_permute(sends, p->ranks, p->experts, true, bytes, from.nd.data,
+                             sorted, tmp));
     ASN_TRY(asn_join_rows(e, dtype, p->width, sends, s.sends, p->ranks, p->experts,
                           sorted, back.nd.data, tmp));
     ASN_TRY(asn_tmp_as(tmp, &back.nd, ASN_F32, &wide));

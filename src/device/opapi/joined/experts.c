@@ -79,8 +79,8 @@ static asn_status to_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp *
     ASN_TRY(rows_new(in, y->shape[0], width, tmp, &sorted));
     ASN_TRY(asn_join_rows(e, in->dtype, width, p->sends, p->receives, p->ranks,
                           p->experts, x.nd.data, got.nd.data, tmp));
-    asn_join_permute(p->receives, p->ranks, p->experts, false, width * item, got.nd.data,
-                     sorted.nd.data);
+    ASN_TRY(asn_join_permute(p->receives, p->ranks, p->experts, false, width * item,
+                             got.nd.data, sorted.nd.data, tmp));
     ASN_TRY(multiply_experts(e, p, p->receives, &sorted.nd, y, tmp));
     return p->permuted < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->permuted), &sorted.nd);
 }
@@ -95,8 +95,8 @@ static asn_status from_experts(aclOpExecutor *e, const experts_plan *p, asnd_tmp
     ASN_TRY(rows_new(in, in->shape[0], width, tmp, &sorted));
     ASN_TRY(rows_new(in, y->shape[0], width, tmp, &out));
     ASN_TRY(multiply_experts(e, p, p->sends, in, &product.nd, tmp));
-    asn_join_permute(p->sends, p->ranks, p->experts, true, width * item, product.nd.data,
-                     sorted.nd.data);
+    ASN_TRY(asn_join_permute(p->sends, p->ranks, p->experts, true, width * item,
+                             product.nd.data, sorted.nd.data, tmp));
     ASN_TRY(asn_join_rows(e, in->dtype, width, p->sends, p->receives, p->ranks,
                           p->experts, sorted.nd.data, out.nd.data, tmp));
     return asn_move(y, &out.nd);

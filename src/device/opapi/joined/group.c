@@ -71,21 +71,29 @@ asn_status asn_join_exchange(aclOpExecutor *e, asn_dtype dtype, const void *from
 
 /* ---- rows of tokens */
 
-/* Both orders are walked at once: by rank in steps, by expert from each place's start. */
-void asn_join_permute(const int64_t *counts, uint32_t ranks, int64_t experts, bool back,
-                      int64_t bytes, const char *from, char *to) {
-    int64_t by_rank = 0;
-    for (uint32_t r = 0; r < ranks; r++)
-        for (int64_t j = 0; j < experts; j++) {
-            int64_t by_expert = 0, n = counts[r * experts + j];
-            for (int64_t i = 0; i <= j; i++)
-                for (uint32_t s = 0; s < (i < j ? ranks : r); s++)
-                    by_expert += counts[s * experts + i];
+/* Walked by expert, with a place in the rows of each rank. */
+asn_status asn_join_permute(const int64_t *counts, uint32_t ranks, int64_t experts,
+                            bool back, int64_t bytes, const char *from, char *to,
+                            asnd_tmp *tmp) {
+    int64_t *by_rank = asn_tmp_alloc(tmp, ranks * sizeof *by_rank), sum = 0;
+    if (by_rank == NULL) return ASN_ERR_MEMORY;
+    for (uint32_t r = 0; r < ranks; r++) {
+        by_rank[r] = sum;
+        for (int64_t j = 0; j < experts; j++)
+            sum += counts[r * experts + j];
+    }
+    int64_t by_expert = 0;
+    for (int64_t j = 0; j < experts; j++)
+        for (uint32_t r = 0; r < ranks; r++) {
+            const int64_t n = counts[r * experts + j];
             if (n > 0)
-                memcpy(to + (back ? by_rank : by_expert) * bytes,
-                       from + (back ? by_expert : by_rank) * bytes, (size_t)(n * bytes));
-            by_rank += n;
+                memcpy(to + (back ? by_rank[r] : by_expert) * bytes,
+                       from + (back ? by_expert : by_rank[r]) * bytes,
+                       (size_t)(n * bytes));
+            by_rank[r] += n;
+            by_expert += n;
         }
+    return ASN_OK;
 }
 
 /* Counts are of rows and by expert; the exchange wants elements, by rank. */

@@ -23,8 +23,9 @@ ASN_CHECK_RESULT asn_status asn_join_exchange(aclOpExecutor *e, asn_dtype dtype,
                                               uint32_t ranks, asnd_tmp *tmp);
 /* Rows by expert and rank from rows by rank and expert, or (back) the other way round.
  * counts: of rank r and expert j, [r * experts + j]; bytes: of a row. */
-void asn_join_permute(const int64_t *counts, uint32_t ranks, int64_t experts, bool back,
-                      int64_t bytes, const char *from, char *to);
+ASN_CHECK_RESULT asn_status asn_join_permute(const int64_t *counts, uint32_t ranks,
+                                             int64_t experts, bool back, int64_t bytes,
+                                             const char *from, char *to, asnd_tmp *tmp);
 /* Sends rows of `width` elements to where their counts (as above) say. */
 ASN_CHECK_RESULT asn_status asn_join_rows(aclOpExecutor *e, asn_dtype dtype,
                                           int64_t width, const int64_t *sends,

@@ -145,20 +145,14 @@ asn_status asn_planner_dynamic_sets(asnd_call *c) {
     dynamic_plan p;
     memset(&p, 0, sizeof p);
     int y = asn_call_out(c), ndim = 0, most = asn_call_param_named(c, "dstTypeMax");
-    int64_t shape[ASN_ND_MAX_DIMS], dst = asn_call_int(c, 3);
+    int64_t shape[ASN_ND_MAX_DIMS];
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 2, ASN_ND_MAX_DIMS));
     ASN_TRY(take_smooth(c, &p));
     ASN_TRY(take_mode(c, &p, &ndim, shape));
     ASN_TRY(asn_call_one_of(c, y, ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
     ASN_TRY(asn_quant_out_shape(c, y, asn_call_nd(c, 0), true));
-    const asnd_operand *o = asn_call_operand(c, y);
-    bool eight = o->nd.dtype == ASN_I8 && !o->is_int4;
-    if (eight ? dst != ACL_INT8 : dst != ACL_INT4 && (o->is_int4 || dst != ACL_INT32))
-        return asn_error_set(ASN_ERR_TYPE,
-                             "%s: dstType is %lld; 2 goes with an int8 output, 3 and 29 "
-                             "with an int32 one, 29 with an int4 one",
-                             c->op->name, (long long)dst);
+    ASN_TRY(asn_quant_out_type(c, y, asn_call_int(c, 3)));
     if (most >= 0 && asn_call_double(c, most) != 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: dstTypeMax is %g; it must be 0",
                              c->op->name, asn_call_double(c, most));

@@ -87,6 +87,18 @@ asn_status asn_quant_out_shape(const asnd_call *c, int i, const asnd_nd *x, bool
     return asn_call_same_shape(c, i, x->ndim, shape);
 }
 
+asn_status asn_quant_out_type(const asnd_call *c, int i, int64_t dst) {
+    const asnd_operand *o = asn_call_operand(c, i);
+    bool eight = o->nd.dtype == ASN_I8 && !o->is_int4;
+    bool fits =
+        eight ? dst == ACL_INT8 : dst == ACL_INT4 || (!o->is_int4 && dst == ACL_INT32);
+    if (fits) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE,
+                         "%s: dstType is %lld; 2 goes with an int8 output, 3 and 29 with "
+                         "an int32 one, 29 with an int4 one",
+                         c->op->name, (long long)dst);
+}
+
 /* ---- AscendQuant(x, scale, offset, sqrtMode, roundMode, dstType, y); V3 with an axis;
  * Quantize(x, scales, zeroPoints, dtype, axis, out) */
 

@@ -50,6 +50,8 @@ ASN_CHECK_RESULT asn_status asn_quant_spread(aclOpExecutor *e, int operand,
  * `packs`. */
 ASN_CHECK_RESULT asn_status asn_quant_out_shape(const asnd_call *c, int i,
                                                 const asnd_nd *x, bool packs);
+/* dst, an aclDataType, is what output i is of: int8, int4, or int32 with eight int4. */
+ASN_CHECK_RESULT asn_status asn_quant_out_type(const asnd_call *c, int i, int64_t dst);
 /* The shape of parameter 0 times parameter 1, matrices or stacks of them, whose int32
  * elements are eight int4. */
 ASN_CHECK_RESULT asn_status asn_quant_product_shape(const asnd_call *c, bool trans1,

@@ -100,16 +100,7 @@ asn_status asn_planner_dynamic_quant(asnd_call *c) {
     ASN_TRY(asn_call_rank(c, 0, 2, ASN_ND_MAX_DIMS));
     ASN_TRY(asn_call_one_of(c, y, ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
     ASN_TRY(asn_quant_out_shape(c, y, x, true));
-    if (second) {
-        int64_t dst = asn_call_int(c, 3);
-        const asnd_operand *o = asn_call_operand(c, y);
-        bool eight = o->nd.dtype == ASN_I8 && !o->is_int4;
-        if (eight ? dst != ACL_INT8 : dst != ACL_INT4 && (o->is_int4 || dst != ACL_INT32))
-            return asn_error_set(ASN_ERR_TYPE,
-                                 "%s: dstType is %lld; 2 goes with an int8 output, 3 and "
-                                 "29 with an int32 one, 29 with an int4 one",
-                                 c->op->name, (long long)dst);
-    }
+    if (second) ASN_TRY(asn_quant_out_type(c, y, asn_call_int(c, 3)));
     int64_t shape[2] = {group != NULL ? asn_nd_size(group) : 0, x->shape[x->ndim - 1]};
     if (group != NULL && (smooth == NULL || !asn_is_integer(group->dtype)))
         return asn_error_set(ASN_ERR_VALUE,
