@@ -96,3 +96,25 @@ asn_status asn_call_rank(const asnd_call *c, int i, int least, int most) {
     return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have %d to %d",
                          c->op->name, c->op->params[i].name, a->ndim, least, most);
 }
+
+/* Sizes are added up where they fit only, so that no sum overflows. */
+asn_status asn_packed_ends(const aclOpExecutor *e, const char *name, const int64_t *given,
+                           int64_t groups, bool sizes, int64_t all, asnd_tmp *tmp,
+                           const int64_t **ends) {
+    int64_t *to = asn_tmp_alloc(tmp, (size_t)groups * sizeof *to + 1), last = 0;
+    if (to == NULL) return ASN_ERR_MEMORY;
+    for (int64_t i = 0; i < groups; i++) {
+        int64_t end = given[i];
+        if (sizes && (end < 0 || end > all)) end = -1;
+        to[i] = sizes && end >= 0 ? last + end : end;
+        if (to[i] < last || to[i] > all)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: group %lld of %s ends at %lld, the one before at "
+                                 "%lld; ends ascend to %lld at most",
+                                 e->name, (long long)i, name, (long long)to[i],
+                                 (long long)last, (long long)all);
+        last = to[i];
+    }
+    *ends = to;
+    return ASN_OK;
+}

@@ -39,6 +39,13 @@ ASN_CHECK_RESULT asn_status asn_packed_out(aclOpExecutor *e, const asnd_packed *
 ASN_CHECK_RESULT asn_status asn_packed_done(aclOpExecutor *e, const asnd_packed *p, int i,
                                             const asnd_view *v);
 
+/* Where each group of rows ends, from such numbers (of parameter `name`) or, sizes, from
+ * their sizes: they ascend to `all` at most. */
+ASN_CHECK_RESULT asn_status asn_packed_ends(const aclOpExecutor *e, const char *name,
+                                            const int64_t *given, int64_t groups,
+                                            bool sizes, int64_t all, asnd_tmp *tmp,
+                                            const int64_t **ends);
+
 /* float64 for float64, else float32: what halves are computed in. */
 static inline asn_dtype asn_wide_dtype(asn_dtype t) {
     return t == ASN_F64 ? ASN_F64 : ASN_F32;

@@ -15,8 +15,8 @@
  * tokens, and a group on a thread of its own would have the longest one run alone.
  */
 #include "device/cpu/gemm/gemm.h"
+#include "device/opapi/core/packed.h"
 #include "device/opapi/moe/grouped_quant.h"
-#include "device/opapi/moe/rows.h"
 
 /* First operands and numbers of the lists; list: the operand of groupList, -1: absent, or
  * ends[] holds it. */
@@ -35,7 +35,7 @@ static asn_status read_ends(aclOpExecutor *e, const grouped_plan *p, int64_t all
     const int64_t *given = p->ends;
     if (p->ends == NULL)
         ASN_TRY(asn_packed_data(asn_exec_nd(e, p->list), ASN_I64, tmp, &given));
-    return asn_rows_ends(e->name, given, p->groups, p->sizes, all, tmp, ends);
+    return asn_packed_ends(e, "groupList", given, p->groups, p->sizes, all, tmp, ends);
 }
 
 /* c = a @ b + bias, or c += a @ b; matrices. */

@@ -15,7 +15,6 @@
 
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/gemm/gemm_int8.h"
-#include "device/opapi/moe/rows.h"
 #include "device/opapi/quant/quant.h"
 
 /* Operands: the first of a list; -1: absent. Of scale, offset and bias: whether there is
@@ -170,7 +169,8 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     if (p->rows >= 0)
         ASN_TRY(asn_packed_data(asn_exec_nd(e, p->rows), ASN_F32, tmp, &rows));
     ASN_TRY(asn_packed_data(asn_exec_nd(e, p->list), ASN_I64, tmp, &given));
-    ASN_TRY(asn_rows_ends(e->name, given, p->groups, p->sizes, p->m, tmp, &ends));
+    ASN_TRY(
+        asn_packed_ends(e, "groupList", given, p->groups, p->sizes, p->m, tmp, &ends));
     int64_t row = 0;
     for (int64_t g = 0; g < p->groups; g++) {
         asnd_view a, w;

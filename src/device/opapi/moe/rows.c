@@ -230,23 +230,3 @@ asn_status asn_rows_sum(const asnd_rows_sum *s, const asnd_nd *to, asnd_tmp *tmp
                      (double)(rows + terms) * (20 + (double)h / 4));
     return has_lines(to) ? ASN_OK : asn_move(to, &target.nd);
 }
-
-asn_status asn_rows_ends(const char *name, const int64_t *given, int64_t groups,
-                         bool sizes, int64_t all, asnd_tmp *tmp, const int64_t **ends) {
-    int64_t *to = NULL, last = 0;
-    ASN_TRY(asn_rows_ints(tmp, groups, &to));
-    for (int64_t i = 0; i < groups; i++) {
-        int64_t end = given[i];
-        if (sizes && (end < 0 || end > all)) end = -1;
-        to[i] = sizes && end >= 0 ? last + end : end;
-        if (to[i] < last || to[i] > all)
-            return asn_error_set(
-                ASN_ERR_VALUE,
-                "%s: group %lld of groupList ends at %lld, the one before "
-                "at %lld; ends ascend to %lld at most",
-                name, (long long)i, (long long)to[i], (long long)last, (long long)all);
-        last = to[i];
-    }
-    *ends = to;
-    return ASN_OK;
-}

@@ -43,10 +43,4 @@ ASN_CHECK_RESULT asn_status asn_rows_order(const int64_t *numbers, int64_t n,
 /* Writes n numbers to a tensor of n elements. */
 ASN_CHECK_RESULT asn_status asn_rows_write(const asnd_nd *to, const int64_t *numbers);
 
-/* Where each group of rows ends, from such numbers or (sizes) from their sizes: they
- * ascend to `all` at most. */
-ASN_CHECK_RESULT asn_status asn_rows_ends(const char *name, const int64_t *given,
-                                          int64_t groups, bool sizes, int64_t all,
-                                          asnd_tmp *tmp, const int64_t **ends);
-
 #endif

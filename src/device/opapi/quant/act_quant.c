@@ -79,28 +79,6 @@ static void activate(const act_plan *p, const float *v, float *y) {
         y[j] = a[j] / (1 + expf(-a[j])) * b[j];
 }
 
-/* ends[g]: where group g ends, within the rows. */
-static asn_status read_groups(aclOpExecutor *e, const act_plan *p, asnd_tmp *tmp,
-                              const int64_t **ends) {
-    const int64_t *given;
-    int64_t *to = asn_tmp_alloc(tmp, (size_t)p->num_groups * sizeof *to), last = 0;
-    if (to == NULL) return ASN_ERR_MEMORY;
-    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->groups), ASN_I64, tmp, &given));
-    for (int64_t g = 0; g < p->num_groups; g++) {
-        bool fits = given[g] >= 0 && given[g] <= p->rows;
-        to[g] = fits ? given[g] + (p->sizes ? last : 0) : -1;
-        if (to[g] < last || to[g] > p->rows)
-            return asn_error_set(
-                ASN_ERR_VALUE,
-                "%s: group %lld of groupIndex is %lld; groups are rows in "
-                "order, of %lld",
-                e->name, (long long)g, (long long)given[g], (long long)p->rows);
-        last = to[g];
-    }
-    *ends = to;
-    return ASN_OK;
-}
-
 /* A row at a time through one buffer: dequantised, activated, quantised. */
 static asn_status act_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     act_plan p = *(const act_plan *)plan;
@@ -114,7 +92,12 @@ static asn_status act_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     else
         ASN_TRY(asn_packed_data(x, ASN_F32, tmp, &real));
     ASN_TRY(dequant_begin(e, &p, tmp, &d));
-    if (p.groups >= 0) ASN_TRY(read_groups(e, &p, tmp, &ends));
+    if (p.groups >= 0) {
+        const int64_t *given;
+        ASN_TRY(asn_packed_data(asn_exec_nd(e, p.groups), ASN_I64, tmp, &given));
+        ASN_TRY(asn_packed_ends(e, "groupIndex", given, p.num_groups, p.sizes, p.rows,
+                                tmp, &ends));
+    }
     ASN_TRY(asn_row_quant_begin(e, &p.q, p.rows, p.n, tmp));
     float *v = asn_tmp_alloc(tmp, (size_t)(p.wide + p.n) * sizeof *v);
     if (v == NULL) return ASN_ERR_MEMORY;
