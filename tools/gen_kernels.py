@@ -440,6 +440,16 @@ def folds(table, isa):
                 f'#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#include "device/cpu/loops/spread.inc"\n'
             )
             fills.append(f"    k->spread[ASN_{DTYPES[dtype]}] = spread_{SHORT[dtype]};\n")
+            suffix = "f" if dtype == "float32" else ""
+            bodies.append(
+                f"#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#if defined(ASN_VMATH)\n"
+                f"#define EXP(a) v_exp{suffix}(a)\n#else\n#define EXP(a) exp{suffix}(a)\n#endif\n"
+                '#include "device/cpu/nn/soften.inc"\n'
+            )
+            for loop_of_rows in ("soften", "times"):
+                fills.append(
+                    f"    k->{loop_of_rows}[ASN_{DTYPES[dtype]}] = {loop_of_rows}_{SHORT[dtype]};\n"
+                )
             fills.append(
                 f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
             )

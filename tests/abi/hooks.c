@@ -26,12 +26,13 @@ static aclTensor *tensor(void *data, aclDataType dtype, int ndim, const int64_t 
                            (uint64_t)ndim, data);
 }
 
+/* Along the columns, which takes temporary memory. */
 static void softmax(aclrtStream stream) {
     const int64_t shape[2] = {N, N};
     aclTensor *x = tensor(in, ACL_FLOAT, 2, shape), *y = tensor(out, ACL_FLOAT, 2, shape);
     uint64_t size = 0;
     aclOpExecutor *e = NULL;
-    CHECK_OK(aclnnSoftmaxGetWorkspaceSize(x, 1, y, &size, &e));
+    CHECK_OK(aclnnSoftmaxGetWorkspaceSize(x, 0, y, &size, &e));
     CHECK_OK(aclnnSoftmax(NULL, size, e, stream));
     aclDestroyTensor(x);
     aclDestroyTensor(y);

@@ -44,6 +44,30 @@ def test_scaled_masked_softmax(form):
         near(dx, a.grad, 4)
 
 
+@pytest.mark.parametrize("columns", (1, 2, 15, 16, 33, 500, 4097, 40000))
+def test_rows(columns):
+    """Contiguous rows are one visit each, others passes of the fused engine; from 32768 on all are."""
+    shape = (3, 2, columns)
+    for dtype, layout in every():
+        x = made(shape, dtype, layout)
+        x *= 4
+        x[0, 0, columns // 2] = -np.inf
+        x[0, 1, 0] = 60
+        x[1, 0] = -np.inf
+        x[1, 1, columns // 3] = np.nan
+        x[2, 0, -1] = np.inf
+        want = wide(x).softmax(-1).numpy()
+        near(run("Softmax", x, -1, blank(shape, dtype, layout)), want)
+        if layout == "packed":  # rows at a distance, and in place
+            near(run("Softmax", x[:, 1:], -1, blank((3, 1, columns), dtype, layout)), want[:, 1:])
+            near(run("Softmax", x, -1, x), want)
+
+
+def test_rows_to_another_dtype():
+    x = normal(5, 300).astype(np.float16)
+    near(run("Softmax", x, -1, np.empty(x.shape, np.float32)), wide(x).softmax(-1))
+
+
 @pytest.mark.parametrize("split", (False, True))
 def test_relative_position_bias(split):
     batch, w, heads, rows, columns = 2, 3, 2, 4, 5

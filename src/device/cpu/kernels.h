@@ -46,6 +46,13 @@ enum { ASN_SUM_MAX = 4096 };
  */
 typedef void (*asnd_spread_fn)(int64_t n, double out[2], const void *src, double middle);
 
+/* dst[i] = exp(src[i] - most), 0 where that is subnormal; *sum their sum. dst may be src.
+ */
+typedef void (*asnd_soften_fn)(int64_t n, void *dst, const void *src, double most,
+                               double *sum);
+/* dst[i] = src[i] * factor; dst may be src. */
+typedef void (*asnd_times_fn)(int64_t n, void *dst, const void *src, double factor);
+
 /* See slide.inc. */
 typedef struct {
     const void *a, *v; /* n and m elements */
@@ -104,8 +111,10 @@ typedef struct asnd_kernels {
     asnd_onto_fn onto[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* NULL for most */
     asnd_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asnd_sum_fn sum[ASN_DTYPE_COUNT];       /* float32, float64, complex */
-    asnd_spread_fn spread[ASN_DTYPE_COUNT]; /* float32, float64 */
-    asnd_slide_fn slide[ASN_DTYPE_COUNT];   /* integers, float32, float64 */
+    asnd_spread_fn spread[ASN_DTYPE_COUNT]; /* float32, float64, and the next two */
+    asnd_soften_fn soften[ASN_DTYPE_COUNT];
+    asnd_times_fn times[ASN_DTYPE_COUNT];
+    asnd_slide_fn slide[ASN_DTYPE_COUNT]; /* integers, float32, float64 */
     asnd_rows_fn rows[ASN_OP_COUNT]
                      [ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
     asnd_ew_fn

@@ -3,7 +3,8 @@
  *
  * Forward, three fused passes over the scores s = scale * x + summands, -infinity where a
  * mask says so: the maximum, the sum of exponentials below it, the result. Without the
- * maximum exp would overflow. The scores are made again in each pass, not stored.
+ * maximum exp would overflow. The scores are made again in each pass, not stored. Rows of
+ * contiguous elements without a mask are one visit each (softmax_rows.h).
  *
  * Backward, from the output y, two passes: y * (dy - sum(dy * y)), or for the logarithm
  * dy
@@ -14,6 +15,7 @@
  */
 #include <math.h>
 
+#include "device/cpu/nn/softmax_rows.h"
 #include "device/opapi/nn/norm.h"
 #include "device/opapi/nn/softmax.h"
 
@@ -78,6 +80,12 @@ static void split_first(asnd_view *v, int64_t w) {
     asn_view_insert(v, 1, w, stride);
 }
 
+/* Whether the scores are x itself, and its rows are what the sums run over. */
+static bool is_plain(const scores *s, const softmax_plan *p, int axis) {
+    return !p->log && p->scale == 1 && !s->hidden && !s->more[0] && !s->more[1] &&
+           axis == s->x.nd.ndim - 1 && asn_softmax_rows_fit(&s->x.nd, &s->out.nd);
+}
+
 /* The three passes along the axis. */
 static asn_status compute(const scores *s, const softmax_plan *p, int axis,
                           asnd_tmp *tmp) {
@@ -85,6 +93,7 @@ static asn_status compute(const scores *s, const softmax_plan *p, int axis,
     asnd_view top, sum;
     asn_norm_begin(&n, &s->x.nd, UINT64_C(1) << axis);
     if (s->out.nd.dtype == ASN_F64) n.t = ASN_F64;
+    if (is_plain(s, p, axis)) return asn_softmax_rows(&s->x.nd, &s->out.nd, n.t);
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &top));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &sum));
     asnd_prog g;
