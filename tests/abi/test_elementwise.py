@@ -120,6 +120,29 @@ def test_scalar_rules():
     close(run("PowTensorScalar", f, 3, np.empty_like(f)), f**3)
 
 
+def test_powers_by_two_and_by_minus_one():
+    """Squares and reciprocals, of the same values as the power's, special ones too."""
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e30, 3.0, -1.5]
+    for dtype in ("float16", "float32", "float64", "complex64"):
+        with np.errstate(all="ignore"):
+            x = np.array(special).astype(dtype)
+            for exponent in (2, 2.0, -1, np.float32(2)):
+                if dtype == "complex64" and exponent == -1:
+                    x = np.array([1 + 2j, -3j, 2.5], dtype)
+                want = np.power(x, np.array(float(exponent), x.real.dtype))
+                if dtype == "complex64" and exponent == 2:
+                    x, want = x[-2:], np.square(x[-2:])
+                np.testing.assert_allclose(
+                    run("PowTensorScalar", x, exponent, np.empty_like(x)), want, rtol=1e-6
+                )
+    x = np.array([-7, 0, 3, 100], np.int8)
+    np.testing.assert_array_equal(run("PowTensorScalar", x, 2, np.empty_like(x)), x**2)
+    y = np.empty(4, np.float32)  # the square is int8's
+    close(run("PowTensorScalar", x, 2, y), (x**2).astype(np.float32))
+    run("InplacePowTensorScalar", y, 2)
+    close(y, (x**2).astype(np.float32) ** 2)
+
+
 def test_compositions():
     x, y, z = make("float64"), make("float64"), make("float64")
     empty = np.empty_like(x)

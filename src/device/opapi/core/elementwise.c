@@ -231,11 +231,25 @@ static asn_dtype step_dtype(const builder *b, const asnd_ew_step *step, int coun
     return logic ? ASN_BOOL : b->loop;
 }
 
+/* The step's operation, or its equal for the scalar that is an operand: x ** 2 is a
+ * square and x ** -1 a reciprocal of the same values, at a fifth of the time. */
+static asn_op step_op(const builder *b, const asnd_ew_step *step) {
+    const uint8_t ref = step->src[1];
+    if (step->op != ASN_OP_POWER || ref >= ASN_EW_STEP) return (asn_op)step->op;
+    const aclScalar *s =
+        b->c->op->params[ref].kind == ASN_SCALAR ? b->c->args[ref].p : NULL;
+    if (s == NULL || s->dtype >= ASN_DTYPE_COUNT || asn_is_complex((asn_dtype)s->dtype))
+        return ASN_OP_POWER;
+    const double exponent = asn_value_to_double((asn_dtype)s->dtype, s->value);
+    if (exponent == 2) return ASN_OP_SQUARE;
+    return exponent == -1 && asn_is_floating(b->loop) ? ASN_OP_RECIPROCAL : ASN_OP_POWER;
+}
+
 /* Emits step k. A step with an absent operand and no other to pass on is absent
  * itself. */
 static asn_status build_step(builder *b, int k) {
     const asnd_ew_step *step = &b->ew->steps[k];
-    asn_op op = (asn_op)step->op;
+    const asn_op op = step_op(b, step);
     int count = asn_op_table[op].num_in, pass = -1;
     asn_dtype dtype = step_dtype(b, step, count);
     ASN_TRY(passes_on(b, step, count, &pass));
