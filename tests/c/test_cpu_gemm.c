@@ -79,6 +79,7 @@ static void test_sums(asn_dtype dt, int64_t batch, int64_t m, int64_t k, int64_t
                       bool contiguous) {
     product p;
     product_init(&p, dt, batch, m, k, n, contiguous, true);
+    if (random_below(2)) p.b.strides[0] = 0; /* one b for all: more rows of one product */
     int64_t size = batch * m * n, wrong = 0;
     bool scaled = random_below(2);
     double alpha = 1 + (double)random_below(3), beta = (double)random_below(3);

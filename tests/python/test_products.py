@@ -33,6 +33,39 @@ def test_bytes_wrap(dtype, m, k, n, layout):
     np.testing.assert_array_equal((a @ b).to_numpy(), x @ y)
 
 
+@given(
+    st.sampled_from(["float64", "float32", "float16", "complex64", "int32", "int8"]),
+    st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    st.sampled_from([1, 2, 7, 33]),
+    st.sampled_from([1, 3, 17, 40]),
+    st.sampled_from([1, 4, 9, 50]),
+    st.integers(0, 6),
+)
+def test_one_matrix_for_a_stack(dtype, batch, m, k, n, layout):
+    """Rows of a stack that follow each other are rows of one product; others are not."""
+    r = np.random.default_rng(m * 7 + k * 3 + n)
+    x = r.integers(-9, 10, (*batch, m, k)).astype(dtype)
+    y = r.integers(-9, 10, (k, n)).astype(dtype)
+    a, b = asnumpy.array(x), asnumpy.array(y)
+    if layout == 1:
+        a, x = a[..., ::-1, :], x[..., ::-1, :]
+    elif layout == 2:
+        a, x = a.swapaxes(0, -2), x.swapaxes(0, -2)
+    elif layout == 3:
+        a, x = a[::-1], x[::-1]
+    elif layout == 4:
+        b, y = asnumpy.array(y.T.copy()).T, y.T.copy().T
+    elif layout == 5:
+        a, x = a[..., :1, :], x[..., :1, :]
+    elif layout == 6:
+        a, x = asnumpy.broadcast_to(a[:1], a.shape), np.broadcast_to(x[:1], x.shape)
+    np.testing.assert_array_equal((a @ b).to_numpy(), x @ y)
+    out = asnumpy.zeros((*a.shape[:-1], 2 * n), dtype)
+    asnumpy.matmul(a, b, out=out[..., ::2])
+    np.testing.assert_array_equal(out.to_numpy()[..., ::2], x @ y)
+    assert not out.to_numpy()[..., 1::2].any()
+
+
 def test_long_sums_of_bytes():
     """A k beyond one packed panel is added up in pieces."""
     r = np.random.default_rng(1)

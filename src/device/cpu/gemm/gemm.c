@@ -413,11 +413,67 @@ static bool multiply_few(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     return true;
 }
 
+/* a, b and c with fewer dimensions. */
+typedef struct {
+    asnd_nd a, b, c;
+    int64_t extents[3][ASN_ND_MAX_DIMS], strides[3][ASN_ND_MAX_DIMS];
+} joined;
+
+/* Whether matrices of m rows along the batch's last dimension d are one matrix of rows.
+ */
+static bool rows_follow(const asnd_nd *x, int d, int64_t m) {
+    return m == 1 || x->shape[d] == 1 || x->strides[d] == m * x->strides[d + 1];
+}
+
+/* Drops dimension d, the batch's last: the matrix has `rows`, `step` bytes apart. */
+static void append_rows(asnd_nd *x, int d, int64_t rows, int64_t step, int64_t *extents,
+                        int64_t *strides) {
+    memmove(extents, x->shape, (size_t)d * sizeof *extents);
+    memmove(strides, x->strides, (size_t)d * sizeof *strides);
+    extents[d + 1] = x->shape[d + 2];
+    strides[d + 1] = x->strides[d + 2];
+    extents[d] = rows;
+    strides[d] = step;
+    x->ndim--;
+    x->shape = extents;
+    x->strides = strides;
+}
+
+/* A batch over which b stays the same, and whose rows of a and of c follow each other, is
+ * one product of more rows: b is packed once, and few rows become many. (64, 1, 256) by
+ * (256, 256) takes a third of the time; small matrices stay, for which there are loops
+ * over many. */
+static void join_batch(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c, joined *j) {
+    asnd_nd *const x[] = {&j->a, &j->b, &j->c};
+    j->a = *a;
+    j->b = *b;
+    j->c = *c;
+    for (int d = c->ndim - 3; d >= 0; d--) {
+        const int64_t m = j->c.shape[d + 1], count = j->c.shape[d];
+        if (m > 1 && m * j->c.shape[d + 2] * j->a.shape[d + 2] <= SMALL_WORK) return;
+        if ((j->b.strides[d] != 0 && count > 1) || !rows_follow(&j->a, d, m) ||
+            !rows_follow(&j->c, d, m))
+            return;
+        for (int i = 0; i < 3; i++) {
+            const bool alone = i != 1 && m == 1 && count > 1;
+            append_rows(x[i], d, i == 1 ? j->b.shape[d + 1] : count * m,
+                        x[i]->strides[alone ? d : d + 1], j->extents[i], j->strides[i]);
+        }
+    }
+}
+
 /* Halves are multiplied as float32 and rounded once; bfloat16 by its own instructions
  * where they do the same. */
 asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
+    joined j;
     ASN_TRY(check_shapes(a, b, c));
     if (asn_nd_size(c) == 0) return ASN_OK;
+    if (c->ndim > 2) {
+        join_batch(a, b, c, &j);
+        a = &j.a;
+        b = &j.b;
+        c = &j.c;
+    }
     if (multiply_few(a, b, c)) return ASN_OK;
     if (!asn_is_half(c->dtype)) return multiply_plain(a, b, c);
     /* Of a vector the matrix is read once: the instructions would wait for it. */
@@ -482,8 +538,15 @@ static asn_status scale_and_add(const void *alpha, const asnd_nd *t, const void 
 /* Matrices of BLAS's dtypes are scaled by the engine itself, the rest afterwards. */
 asn_status asn_cpu_gemm(const void *alpha, const asnd_nd *a, const asnd_nd *b,
                         const void *beta, const asnd_nd *c) {
+    joined j;
     ASN_TRY(check_shapes(a, b, c));
     if (asn_nd_size(c) == 0) return ASN_OK;
+    if (c->ndim > 2) {
+        join_batch(a, b, c, &j);
+        a = &j.a;
+        b = &j.b;
+        c = &j.c;
+    }
     uint8_t nonzero; /* -0.0 counts as 0 */
     asn_dtype dt = asn_is_half(c->dtype) ? ASN_F32 : c->dtype;
     asn_kernels_get()->cast[dt][ASN_BOOL](1, &nonzero, beta, NULL, NULL);
