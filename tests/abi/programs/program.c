@@ -233,14 +233,15 @@ static void check(const program_operator *o, int index, aclrtStream stream) {
 }
 
 /* The group of one rank that operators which communicate are recorded with. */
+static HcclComm group;
+
 static int group_make(void) {
     HcclRootInfo root;
     HcclCommConfig config;
-    HcclComm comm = NULL;
     HcclCommConfigInit(&config);
     strcpy(config.hcclCommName, "alone");
     return HcclGetRootInfo(&root) == HCCL_SUCCESS &&
-           HcclCommInitRootInfoConfig(1, &root, 0, &config, &comm) == HCCL_SUCCESS;
+           HcclCommInitRootInfoConfig(1, &root, 0, &config, &group) == HCCL_SUCCESS;
 }
 
 /* ---- failing allocations */
@@ -342,8 +343,8 @@ static void *run_thread(void *arg) {
         return NULL;
     }
     for (int g = 0; g < program_num_groups; g++) {
-        int group = (g + thread * 5) % program_num_groups;
-        for (const program_operator *o = program_groups[group]; o->name != NULL; o++)
+        int place = (g + thread * 5) % program_num_groups;
+        for (const program_operator *o = program_groups[place]; o->name != NULL; o++)
             run_operator(o, thread, stream);
     }
     (void)aclrtDestroyStream(stream);
@@ -390,6 +391,7 @@ int main(int argc, char **argv) {
     (void)run_thread(&numbers[0]);
     for (int i = 1; i < options.threads; i++)
         pthread_join(threads[i], NULL);
+    (void)HcclCommDestroy(group);
     (void)aclrtResetDevice(0);
     (void)aclFinalize();
     free((void *)program_recorded);
