@@ -82,6 +82,18 @@ asn_status asn_array_adopt(asn_array *out, asn_layout *layout, void *data, int64
     return status;
 }
 
+asn_status asn_array_adopt_device(asn_array *out, asn_layout *layout, void *data,
+                                  int64_t nbytes, void (*release)(void *),
+                                  void *context) {
+    asn_layout_move(&out->layout, layout);
+    asn_status status = asn_buffer_adopt(&out->buffer, data, nbytes, release, context);
+    if (status)
+        asn_layout_fini(&out->layout);
+    else
+        status = asn_device_get(&out->buffer->device);
+    return status;
+}
+
 /* Row-major bytes from host memory of any strides. */
 static void gather_host(char **to, const char *from, int ndim, const int64_t *shape,
                         const int64_t *strides, int itemsize) {
@@ -282,12 +294,25 @@ asn_status asn_array_export(const asn_array *a, void **data) {
     return ASN_OK;
 }
 
+static asn_buffer *lent(const asn_array *a) {
+    asn_lock();
+    asn_buffer *loan = asn_buffer_retain(a->buffer);
+    asn_buffer_lend(loan);
+    asn_unlock();
+    return loan;
+}
+
 asn_status asn_array_lend(const asn_array *a, void **data, asn_buffer **loan) {
     ASN_TRY(asn_array_host(a, data));
-    asn_lock();
-    *loan = asn_buffer_retain(a->buffer);
-    asn_buffer_lend(*loan);
-    asn_unlock();
+    *loan = lent(a);
+    return ASN_OK;
+}
+
+asn_status asn_array_lend_device(const asn_array *a, void **data, asn_buffer **loan) {
+    if (!is_materialised(a->buffer, true))
+        ASN_TRY(sync_for(a, true, "another library reaches for the array's memory"));
+    *data = (char *)a->buffer->data + a->layout.offset;
+    *loan = lent(a);
     return ASN_OK;
 }
 

@@ -63,6 +63,13 @@ void asn_array_move(asn_array *to, asn_array *from);
 ASN_CHECK_RESULT asn_status asn_array_adopt(asn_array *out, asn_layout *layout,
                                             void *data, int64_t nbytes,
                                             void (*release)(void *), void *context);
+/* The same over memory of the device in use (asn_device_get), which another library of
+ * this process lends: every operation that touches it runs at once and is waited for.
+ * Nothing is copied; the device is open. */
+ASN_CHECK_RESULT asn_status asn_array_adopt_device(asn_array *out, asn_layout *layout,
+                                                   void *data, int64_t nbytes,
+                                                   void (*release)(void *),
+                                                   void *context);
 /* Copies from host memory with any byte strides, same dtype. */
 ASN_CHECK_RESULT asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
                                                 const int64_t *shape,
@@ -115,6 +122,10 @@ ASN_CHECK_RESULT asn_status asn_array_export(const asn_array *a, void **data);
  * the memory); NULL is nothing to take back. */
 ASN_CHECK_RESULT asn_status asn_array_lend(const asn_array *a, void **data,
                                            asn_buffer **loan);
+/* The same for a library that computes on the device: an address there, whether the host
+ * reaches it or not. */
+ASN_CHECK_RESULT asn_status asn_array_lend_device(const asn_array *a, void **data,
+                                                  asn_buffer **loan);
 void asn_array_take_back(asn_buffer *loan);
 /* All elements into dst, row-major. */
 ASN_CHECK_RESULT asn_status asn_array_to_host(const asn_array *a, void *dst);

@@ -8,6 +8,7 @@ import gc
 import asnumpy
 import numpy as np
 import pytest
+from conftest import NPU
 
 CPU, CUDA = 1, 2
 INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
@@ -149,3 +150,16 @@ def test_arguments(keywords):
     if "copy" in keywords:
         with pytest.raises(ValueError, match="strings are not allowed"):
             asnumpy.from_dlpack(np.zeros(3), **keywords)
+
+
+def test_of_our_own():
+    """An array over an array's memory, the host's or an NPU's."""
+    a = asnumpy.arange(6.0) * 2
+    b = asnumpy.from_dlpack(a)
+    a[0] = 5
+    assert b.tolist() == [5, 2, 4, 6, 8, 10]
+    assert b.__dlpack_device__() == a.__dlpack_device__() == ((12, 0) if NPU else (1, 0))
+    assert asnumpy.from_dlpack(a[4:0:-2]).tolist() == [8, 4]
+    wrong = (1, 0) if NPU else (12, 0)
+    with pytest.raises(BufferError, match="unsupported device requested"):
+        a.__dlpack__(dl_device=wrong)

@@ -4,7 +4,9 @@
  * before it), written out here because the interface is a memory layout, not a library:
  * no header of it is needed. A capsule owns its tensor until a consumer renames it
  * ("used_..."); the tensor keeps the array alive, and its memory is lent until the
- * deleter is called. Only memory that the host reaches is exchanged, as device type CPU.
+ * deleter is called. Memory that the host reaches is exchanged as device type CPU; an
+ * NPU's as the type "extension device", which is what PyTorch calls devices of extensions
+ * (npu), with libraries that compute on the same NPU in this process.
  *
  * Import trusts nothing: the numbers in a foreign tensor are checked before memory is
  * addressed by them. What NumPy raises (BufferError for what is not exchanged, ValueError
@@ -12,8 +14,9 @@
 #include "python/args.h"
 #include "python/convert.h"
 
-/* DLPack's numbers: kDLCPU; DLDataTypeCode; the bits of a versioned tensor's flags. */
-enum { DL_CPU = 1 };
+/* DLPack's numbers: kDLCPU, kDLExtDev; DLDataTypeCode; the bits of a versioned tensor's
+ * flags. */
+enum { DL_CPU = 1, DL_EXTENSION = 12 };
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
 enum { DL_READ_ONLY = 1, DL_COPIED = 2 };
 
@@ -95,14 +98,26 @@ static void capsule_destructor(PyObject *capsule) {
     }
 }
 
+/* Where the array's memory is: (kDLCPU, 0), or the NPU's type and number. */
+static asn_status device_of(PyObject *array, dl_device *out) {
+    const asn_array *a = asn_of(array);
+    int device = 0;
+    *out = (dl_device){DL_CPU, 0};
+    ASN_TRY(asn_device_open());
+    if (asn_device_host_access()) return ASN_OK;
+    ASN_TRY(asn_device_get(&device));
+    *out = (dl_device){DL_EXTENSION, a->buffer ? a->buffer->device : device};
+    return ASN_OK;
+}
+
 /* The tensor of e->array at address `data`; strides in elements, which make_capsule has
  * found to be whole. */
-static void fill_tensor(dl_tensor *t, exported *e, void *data) {
+static void fill_tensor(dl_tensor *t, exported *e, void *data, dl_device device) {
     const asn_layout *l = &asn_of(e->array)->layout;
     asn_dtype dtype = (asn_dtype)l->dtype;
     int item = asn_itemsize(dtype);
     t->data = data;
-    t->device = (dl_device){DL_CPU, 0};
+    t->device = device;
     t->ndim = l->ndim;
     t->dtype.code = dtype == ASN_BOOL          ? DL_BOOL
                     : dtype == ASN_BF16        ? DL_BFLOAT
@@ -137,7 +152,12 @@ static PyObject *make_capsule(PyObject *array, bool versioned, bool copied) {
     exported *e = PyMem_Calloc(1, sizeof *e);
     if (!e) return PyErr_NoMemory();
     e->array = Py_NewRef(array);
-    asn_status lent = l->size ? asn_array_lend(asn_of(array), &data, &e->loan) : ASN_OK;
+    dl_device device;
+    asn_status lent = device_of(array, &device);
+    if (lent == ASN_OK && l->size)
+        lent = device.type == DL_CPU
+                   ? asn_array_lend(asn_of(array), &data, &e->loan)
+                   : asn_array_lend_device(asn_of(array), &data, &e->loan);
     if (lent != ASN_OK || asn_fp_check() < 0) {
         drop_exported(e);
         return lent != ASN_OK ? asn_raise(lent) : NULL;
@@ -151,29 +171,31 @@ static PyObject *make_capsule(PyObject *array, bool versioned, bool copied) {
         m->deleter = delete_versioned;
         m->flags =
             (l->flags & ASN_WRITEABLE ? 0 : DL_READ_ONLY) | (copied ? DL_COPIED : 0);
-        fill_tensor(&m->tensor, e, data);
+        fill_tensor(&m->tensor, e, data, device);
         capsule = PyCapsule_New(m, "dltensor_versioned", capsule_destructor);
     } else {
         dl_managed *m = &e->as.managed;
         m->context = e;
         m->deleter = delete_managed;
-        fill_tensor(&m->tensor, e, data);
+        fill_tensor(&m->tensor, e, data, device);
         capsule = PyCapsule_New(m, "dltensor", capsule_destructor);
     }
     if (!capsule) drop_exported(e);
     return capsule;
 }
 
-/* dl_device= of an exporter: None or (1, 0). */
-static int check_device(PyObject *device) {
+/* dl_device= of an exporter: None or the one that the array is on. */
+static int check_device(PyObject *array, PyObject *device) {
     long type = DL_CPU, id = 0;
+    dl_device own;
     if (!device || device == Py_None) return 0;
+    ASN_PY_TRY_INT(device_of(array, &own));
     if (!PyTuple_Check(device)) {
         PyErr_Format(PyExc_TypeError, "dl_device must be a tuple, got %R", device);
         return -1;
     }
     if (!PyArg_ParseTuple(device, "ll", &type, &id)) return -1;
-    if (type == DL_CPU && id == 0) return 0;
+    if (type == own.type && id == own.id) return 0;
     PyErr_SetString(PyExc_BufferError, "unsupported device requested");
     return -1;
 }
@@ -212,7 +234,7 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
         return NULL;
     }
     if (versioned && !PyArg_ParseTuple(v[1], "ll", &major, &minor)) return NULL;
-    if (check_device(v[2]) < 0 || copy_from_py(v[3], &copy) < 0) return NULL;
+    if (check_device(self, v[2]) < 0 || copy_from_py(v[3], &copy) < 0) return NULL;
     /* The unversioned tensor has no read-only flag: NumPy refuses instead of losing it.
      */
     if (!copy && major < 1 && !(asn_of(self)->layout.flags & ASN_WRITEABLE)) {
@@ -229,10 +251,12 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     return capsule;
 }
 
-/* (kDLCPU, 0): the memory that is exchanged is the host's, whatever device computes. */
+/* (kDLCPU, 0), or (kDLExtDev, number) of an array on an NPU. */
 PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused) {
-    (void)self, (void)unused;
-    return Py_BuildValue("ii", DL_CPU, 0);
+    dl_device device;
+    (void)unused;
+    ASN_PY_TRY(device_of(self, &device));
+    return Py_BuildValue("ii", (int)device.type, (int)device.id);
 }
 
 /* ---- importing */
@@ -272,17 +296,32 @@ static void release_versioned(void *p) {
     if (m->deleter) m->deleter(m);
 }
 
+/* Whether a tensor of that device can be used where it lies: the host's memory always, an
+ * NPU's while it is the device in use. BufferError. */
+static int check_tensor_device(const dl_device *d) {
+    int device = 0;
+    if (d->type == DL_CPU) return 0;
+    ASN_PY_TRY_INT(asn_device_open());
+    if (d->type == DL_EXTENSION && !asn_device_host_access()) {
+        ASN_PY_TRY_INT(asn_device_get(&device));
+        if (d->id == device) return 0;
+    }
+    PyErr_Format(
+        PyExc_BufferError,
+        "from_dlpack: the tensor is on device %d of type %d; %s reads memory of type "
+        "1, the CPU%s",
+        (int)d->id, (int)d->type, asn_device_kind(),
+        asn_device_host_access() ? "" : ", and of type 12 on the NPU in use");
+    return -1;
+}
+
 /* What another library wrote is looked at before it is believed; each check is one that
  * the later ones rely on. BufferError: it is of what this library does not exchange;
  * ValueError: it is no tensor. */
 static int check_tensor(const dl_tensor *t, asn_dtype *dtype) {
     *dtype = tensor_dtype(t);
-    if (t->device.type != DL_CPU)
-        PyErr_Format(PyExc_BufferError,
-                     "from_dlpack: the tensor is on a device of type %d; type 1, the "
-                     "CPU, is read",
-                     (int)t->device.type);
-    else if (*dtype == ASN_DTYPE_NONE)
+    if (check_tensor_device(&t->device) < 0) return -1;
+    if (*dtype == ASN_DTYPE_NONE)
         PyErr_Format(PyExc_BufferError,
                      "from_dlpack: the tensor's type has code %d, %d bits and %d lanes, "
                      "which is none of this library's dtypes",
@@ -351,6 +390,9 @@ static asn_status array_over(const dl_tensor *t, asn_dtype dtype, bool writeable
         return ASN_OK;
     }
     layout.offset = -low;
+    if (t->device.type != DL_CPU)
+        return asn_array_adopt_device(out, &layout, data + low, high - low, release,
+                                      context);
     /* A bool tensor of bytes other than 0 and 1 is looked at before the memory may be
      * copied by adopting it, and given back. */
     asn_array seen = {.buffer = NULL};
@@ -410,6 +452,30 @@ static PyObject *consume(PyObject *capsule, bool *read_only) {
     return adopt_tensor(&m->tensor, false, release_managed, m);
 }
 
+/* PyTorch launches on an NPU from a queue of its own, which DLPack does not know of: its
+ * synchronize() has the tensor's elements written. */
+static int wait_for_torch(PyObject *x) {
+    PyObject *name = PyUnicode_FromString("torch_npu"), *module = NULL, *npu = NULL,
+             *r = NULL;
+    int flag = 0;
+    if (name) module = PyImport_GetModule(name);
+    Py_XDECREF(name);
+    if (!module) return PyErr_Occurred() ? -1 : 0;
+    PyObject *on_npu = PyObject_GetAttrString(x, "is_npu");
+    if (on_npu)
+        flag = PyObject_IsTrue(on_npu);
+    else
+        PyErr_Clear(); /* no tensor of PyTorch's */
+    if (flag > 0 && (npu = PyObject_GetAttrString(module, "npu")) != NULL)
+        r = PyObject_CallMethod(npu, "synchronize", NULL);
+    Py_XDECREF(on_npu);
+    Py_XDECREF(npu);
+    Py_XDECREF(module);
+    if (flag == 0) return 0;
+    Py_XDECREF(r);
+    return r ? 0 : -1;
+}
+
 /* np.from_dlpack(x, device, copy): v as its arguments, NULL where absent. copy= is passed
  * to the exporter, which makes the copy; an exporter that knows no keywords is called
  * again without. */
@@ -430,6 +496,7 @@ PyObject *asn_from_dlpack(PyObject *const *v) {
         }
     }
     bool read_only;
+    if (capsule && wait_for_torch(v[0]) < 0) Py_CLEAR(capsule);
     if (capsule) r = consume(capsule, &read_only);
     Py_XDECREF(capsule);
     Py_XDECREF(empty);
