@@ -1,5 +1,7 @@
 """Conversions, copies, joins, creation through CANN's interface against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from aclnn import AclError, run
@@ -124,3 +126,22 @@ def test_errors(call):
     with pytest.raises(AclError, match="161002") as error:
         call()
     assert len(error.value.message) > 20
+
+
+@pytest.mark.parametrize("name,f", (("Tril", np.tril), ("Triu", np.triu)))
+@pytest.mark.parametrize("dtype", (np.bool_, np.int16, np.float64, np.complex128))
+def test_triangles(name, f, dtype):
+    for shape, k in itertools.product(((7, 300), (300, 7), (2, 3, 5, 6), (1, 1)), (-2, 0, 1, 9)):
+        x = np.random.default_rng(k + 5).integers(0, 9, shape).astype(dtype)
+        for view in (x, x[..., ::-1], x.swapaxes(-1, -2), x[..., ::2, :]):
+            same(run(name, view, k, np.empty(view.shape, dtype)), f(view, k))
+            wide = np.ones((*view.shape, 2), dtype)
+            same(run(name, view, k, wide[..., 1]), f(view, k))
+            assert (wide[..., 0] == 1).all()
+            same(run(name, view, k, np.empty(view.shape, np.complex128)), f(view, k))
+            held = np.array(view)
+            run(f"Inplace{name}", held, k)
+            same(held, f(view, k))
+    x = np.arange(35).reshape(5, 7).astype(dtype)
+    want = f(x[:-1], 1)
+    same(run(name, x[:-1], 1, x[1:]), want)  # over itself

@@ -42,4 +42,15 @@ static inline bool asn_nd_is_contiguous(const asnd_nd *a) {
     return true;
 }
 
+/* The first element of an item of the last `kept` dimensions: a row (1), a matrix (2);
+ * items are counted over the other dimensions in order. */
+static inline char *asn_nd_item(const asnd_nd *a, int kept, int64_t item) {
+    char *p = a->data;
+    for (int d = a->ndim - kept - 1; d >= 0; d--) {
+        p += item % a->shape[d] * a->strides[d];
+        item /= a->shape[d];
+    }
+    return p;
+}
+
 #endif

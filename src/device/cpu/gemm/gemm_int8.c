@@ -50,16 +50,6 @@ void asn_int8_tile_baseline(int64_t pairs, const int16_t *a, const int16_t *pane
     }
 }
 
-/* The matrix of a batch: item counts row-major. */
-static char *matrix_of(const asnd_nd *x, int64_t item) {
-    char *data = x->data;
-    for (int d = x->ndim - 3; d >= 0; d--) {
-        data += item % x->shape[d] * x->strides[d];
-        item /= x->shape[d];
-    }
-    return data;
-}
-
 /* One slab of a; rows and an element of k beyond its end are 0. */
 static void pack_slab(void *ctx, int64_t task) {
     const int8_run *r = ctx;
@@ -67,7 +57,7 @@ static void pack_slab(void *ctx, int64_t task) {
     int64_t item = task / r->slabs_of_item,
             first = task % r->slabs_of_item * ASN_INT8_ROWS;
     int64_t row = r->a->strides[nd - 2], col = r->a->strides[nd - 1];
-    const int8_t *a = (const int8_t *)matrix_of(r->a, item) + first * row;
+    const int8_t *a = (const int8_t *)asn_nd_item(r->a, 2, item) + first * row;
     int16_t *slab = r->slabs + task * r->pairs * 2 * ASN_INT8_ROWS;
     for (int i = 0; i < ASN_INT8_ROWS; i++, a += row) {
         int16_t *to = slab + 2 * i;
@@ -149,8 +139,8 @@ static void run_task(void *ctx, int64_t task) {
     int64_t item = task / r->parts / r->groups;
     const int16_t *slabs =
         r->slabs + item * r->slabs_of_item * r->pairs * 2 * ASN_INT8_ROWS;
-    const char *b = matrix_of(r->b, item);
-    char *c = matrix_of(r->c, item);
+    const char *b = asn_nd_item(r->b, 2, item);
+    char *c = asn_nd_item(r->c, 2, item);
     int64_t width = GROUP * ASN_INT8_COLUMNS, j = group * width;
     int64_t columns = r->n - j < width ? r->n - j : width;
     int64_t rows[2] = {part * r->part_rows, (part + 1) * r->part_rows};

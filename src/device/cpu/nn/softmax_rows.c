@@ -27,20 +27,11 @@ static bool last_is_contiguous(const asnd_nd *a) {
 }
 
 bool asn_softmax_rows_fit(const asnd_nd *x, const asnd_nd *out) {
-    if (x->ndim == 0 || !asn_is_floating(x->dtype) || !asn_is_floating(out->dtype)) return false;
+    if (x->ndim == 0 || !asn_is_floating(x->dtype) || !asn_is_floating(out->dtype))
+        return false;
     const int64_t n = x->shape[x->ndim - 1];
     return n > 0 && n <= MOST / (int64_t)sizeof(double) && last_is_contiguous(x) &&
            last_is_contiguous(out);
-}
-
-/* The address of a row, counted over the dimensions before the last. */
-static char *row_at(const asnd_nd *a, int64_t row) {
-    char *p = a->data;
-    for (int d = a->ndim - 2; d >= 0; d--) {
-        p += row % a->shape[d] * a->strides[d];
-        row /= a->shape[d];
-    }
-    return p;
 }
 
 /* One row, by way of `room` where its dtype is another than the arithmetic's. */
@@ -76,7 +67,7 @@ static void soften_chunk(void *ctx, int64_t chunk) {
     }
     const int64_t first = chunk * j->rows;
     for (int64_t r = first; r < first + j->rows && r < j->total; r++)
-        soften_row(j, row_at(j->x, r), row_at(j->out, r), room);
+        soften_row(j, asn_nd_item(j->x, 1, r), asn_nd_item(j->out, 1, r), room);
     if (room) asn_scratch_give(room);
 }
 

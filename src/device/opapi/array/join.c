@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device/cpu/fused/fused.h"
+#include "device/cpu/move/triangle.h"
 #include "device/opapi/core/plan.h"
 
 /* Estimated nanoseconds of moving the elements of `a`. */
@@ -240,29 +241,17 @@ typedef struct {
     int64_t diagonal; /* 0: the main one; above it positive */
 } triangle_plan;
 
-/* Copied, then cleared row by row: one fill for the stack of matrices and a row. Row i of
- * Triu keeps the columns from i + diagonal on, of Tril those up to it. */
+/* From the input where it lies; another dtype, or memory that both share, is moved first.
+ */
 static asn_status triangle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const triangle_plan *p = plan;
-    const asnd_nd *out = asn_exec_nd(e, p->out);
-    _Alignas(16) uint8_t zero[16] = {0};
-    if (p->in != p->out) ASN_TRY(asn_move(out, asn_exec_nd(e, p->in)));
-    int rows = out->ndim - 2, cols = out->ndim - 1;
-    for (int64_t i = 0; i < out->shape[rows]; i++) {
-        int64_t edge =
-            i + p->diagonal + (p->upper ? 0 : 1); /* first kept, or first cleared */
-        edge = edge < 0 ? 0 : edge > out->shape[cols] ? out->shape[cols] : edge;
-        asnd_view row;
-        asn_view_set(&row, out);
-        asn_view_slice(&row, rows, i, 1, 1);
-        if (p->upper) {
-            asn_view_slice(&row, cols, 0, edge, 1);
-        } else {
-            asn_view_slice(&row, cols, edge, out->shape[cols] - edge, 1);
-        }
-        if (row.shape[cols] > 0) ASN_TRY(asn_cpu_fill(&row.nd, zero));
+    const asnd_nd *out = asn_exec_nd(e, p->out), *in = asn_exec_nd(e, p->in);
+    if (p->in != p->out && (in->dtype != out->dtype || asn_nds_meet(in, out))) {
+        ASN_TRY(asn_move(out, in));
+        in = out;
     }
+    asn_cpu_triangle(out, in, p->diagonal, p->upper);
     return ASN_OK;
 }
 

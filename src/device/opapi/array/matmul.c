@@ -91,24 +91,6 @@ static asn_status fold_batch(asnd_tmp *tmp, asnd_view *a, asnd_view *b) {
     return ASN_OK;
 }
 
-/* Whether both may share bytes. By bounds: interleaved tensors count as overlapping. */
-static bool may_overlap(const asnd_nd *x, const asnd_nd *y) {
-    uintptr_t low[2] = {(uintptr_t)x->data, (uintptr_t)y->data}, high[2];
-    const asnd_nd *v[2] = {x, y};
-    for (int i = 0; i < 2; i++) {
-        high[i] = low[i] + (uintptr_t)asn_itemsize(v[i]->dtype);
-        for (int d = 0; d < v[i]->ndim; d++) {
-            int64_t reach = (v[i]->shape[d] - 1) * v[i]->strides[d];
-            if (reach < 0) {
-                low[i] -= (uintptr_t)-reach;
-            } else {
-                high[i] += (uintptr_t)reach;
-            }
-        }
-    }
-    return low[0] < high[1] && low[1] < high[0];
-}
-
 /* The output as a stack of matrices of the batch shape: what `stand` did to a vector is
  * done to the result's missing row or column. */
 static void stand_out(const matmul_plan *p, const asnd_nd *a0, const asnd_nd *b0,
@@ -141,7 +123,7 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_set(&out, out0);
     stand_out(p, a0, b0, &out);
     bool direct =
-        out0->dtype == p->loop && !may_overlap(out0, a0) && !may_overlap(out0, b0);
+        out0->dtype == p->loop && !asn_nds_meet(out0, a0) && !asn_nds_meet(out0, b0);
     if (direct) {
         asn_view_set(&result, &out.nd);
     } else {
