@@ -282,6 +282,55 @@ def test_lstm(time, biases, order):
     assert np.isfinite(grads[2]).all()
 
 
+@pytest.mark.parametrize("direction", ["UNIDIRECTIONAL", "REDIRECTIONAL"])
+@pytest.mark.parametrize("ends", [None, "counts", "mask"])
+def test_lstm_with_one_weight(direction, ends):
+    """DynamicRNN and its gradient, against a network whose sequences are computed one by one."""
+    time, batch, width, hidden = 4, 3, 5, 6
+    torch.manual_seed(8)
+    steps = [time] * batch if ends is None else [2, 4, 0]
+    net = torch.nn.LSTM(width, hidden).requires_grad_()
+    x, h, c = (torch.randn(*s, requires_grad=True)
+               for s in ((time, batch, width), (1, batch, hidden), (1, batch, hidden)))  # fmt: skip
+    turn = (lambda a: a.flip(0)) if direction == "REDIRECTIONAL" else (lambda a: a)
+    columns, last = [], []
+    for b, n in enumerate(steps):
+        begin = (h[:, b : b + 1].contiguous(), c[:, b : b + 1].contiguous())
+        y, end = net(turn(x[:n, b : b + 1]), begin) if n else (x.new_zeros(0, 1, hidden), begin)
+        columns.append(torch.cat([turn(y), y.new_zeros(time - n, 1, hidden)]))
+        last.append(end)
+    y = torch.cat(columns, 1)
+    h_last, c_last = (torch.cat([end[k] for end in last], 1) for k in range(2))
+    dy, dh, dc = torch.randn_like(y), torch.randn_like(h), torch.randn_like(c)
+    (y * dy).sum().add((h_last * dh).sum()).add((c_last * dc).sum()).backward()
+
+    def joined(a, b):
+        return torch.cat([a, b], 1).T.contiguous().detach().numpy()
+
+    w = joined(net.weight_ih_l0, net.weight_hh_l0)
+    b = (net.bias_ih_l0 + net.bias_hh_l0).detach().numpy()
+    mask = (np.arange(time)[:, None, None] < np.array(steps)[:, None]).repeat(hidden, 2)
+    length = {None: None, "counts": np.array(steps, np.int32), "mask": mask.astype(np.float16)}[ends]
+    begin = [a.detach().numpy() for a in (h, c)]
+    outs = [np.full((time, batch, hidden), np.nan, np.float32) for _ in range(8)]
+    options = {**LSTM, "direction": direction, "gate_order": "ifjo", "forget_bias": 0.0}
+    given = [x.detach().numpy(), w, b, length, *begin]
+    assert call("DynamicRNN", given, outs, is_training=True, **options) == 0, lib.aclGetRecentErrMsg()
+    at = 0 if direction == "REDIRECTIONAL" else time - 1
+    for got, want in ((outs[0], y), (outs[1][at], h_last[0]), (outs[2][at], c_last[0])):
+        np.testing.assert_allclose(got, want.detach(), rtol=1e-5, atol=1e-6)
+    zero = np.zeros((), np.float32)
+    flat = [np.ascontiguousarray(a[0]) for a in (*begin, dh.numpy(), dc.numpy())]
+    grads = [np.full(a.shape, np.nan, np.float32) for a in (w, b, x, *flat[:2])]
+    given = [given[0], w, b, outs[0], *flat[:2], outs[1], outs[2], dy.numpy(), *flat[2:], *outs[3:],
+             zero if length is None else length, zero.astype(np.uint8), zero, zero, zero]  # fmt: skip
+    code = call("DynamicRNNGrad", given, grads, **{**options, "keep_prob": -1.0, "cell_depth": 0})
+    assert code == 0, lib.aclGetRecentErrMsg()
+    want = [joined(net.weight_ih_l0.grad, net.weight_hh_l0.grad), net.bias_ih_l0.grad, x.grad, h.grad[0], c.grad[0]]
+    for got, right in zip(grads, want, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-5, atol=2e-6)
+
+
 def test_lstms_that_are_refused():
     a, w, b, h = normal(2, 3, 5), normal(5, 16), normal(4, 16), normal(1, 3, 4)
     outs = [np.zeros((2, 3, 4), np.float32) for _ in range(8)]
@@ -297,7 +346,12 @@ def test_lstms_that_are_refused():
     refused("numProj", num_proj=2)
     refused("forgetBias", forget_bias=1.0)
     refused("cellClip", cell_clip=2.0)
-    refused("seq_length", inputs=(a, w, b, None, np.ones(3, np.int32), h, h))
+    refused("seqLength", inputs=(a, w, b, None, np.ones(4, np.int32), h, h))
+    refused("seqLength", inputs=(a, w, b, None, np.array([1, 3, 0], np.int32), h, h))
+    refused("seqLength", inputs=(a, w, b, None, np.ones((2, 3), np.float16), h, h))
+    holes = np.ones((2, 3, 4), np.float16)
+    holes[0] = 0
+    refused("seqLength", inputs=(a, w, b, None, holes, h, h))
     refused("weightInput", inputs=(a, w[:4].copy(), b, None, None, h, h))
     refused("initH", inputs=(a, w, b, None, None, h[:, :2].copy(), h))
     refused("elements", inputs=(a[:0].copy(), w, b, None, None, h, h))
