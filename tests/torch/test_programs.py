@@ -189,3 +189,51 @@ def test_asnumpy_and_torch_exchange(npu):
         assert torch.from_dlpack(np.ones(3)).npu().sum().item() == 3
         """
     )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_recurrent_networks(npu, packed):
+    """nn.LSTM of several layers and directions: aclnnLSTM, or the type DynamicRNN. Of packed sequences torch_npu loses the
+    gradient of the second direction's last state, and unpacks the input's by PyTorch's rows although its own are padded."""
+    npu(
+        f"""
+        import copy, itertools
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+        for layers, both, bias in itertools.product((1, 2), (False, True), (False, True)):
+            torch.manual_seed(0)
+            net = torch.nn.LSTM(3, 4, layers, bidirectional=both, bias=bias)
+            results = []
+            for device in ("cpu", "npu"):
+                x = torch.linspace(-1, 1, 45).reshape(5, 3, 3).to(device).requires_grad_()
+                there = copy.deepcopy(net).to(device)
+                y, (h, c) = there(pack_padded_sequence(x, [5, 3, 2]) if {packed} else x)
+                y = pad_packed_sequence(y)[0] if {packed} else y
+                loss = (y * y).sum() if {packed} else (y * y).sum() + (h * c).sum()
+                loss.backward()
+                grads = [p.grad for p in there.parameters()] + ([] if {packed} else [x.grad])
+                results.append([t.cpu() for t in (y, h, c, *grads)])
+            torch.testing.assert_close(results[1], results[0], rtol=1e-5, atol=1e-6)
+        """
+    )
+
+
+@pytest.mark.parametrize("allocator", ["max_split_size_mb:40", "expandable_segments:True"])
+def test_out_of_memory(npu, allocator):
+    """The device's limit is met as PyTorch's own error, and memory that was given back can be had."""
+    npu(
+        """
+        a = [torch.zeros(20 << 20, dtype=torch.uint8, device="npu") for _ in range(2)]
+        for size in (50 << 20, 1 << 45):
+            try:
+                torch.zeros(size, dtype=torch.uint8, device="npu")
+                raise SystemExit("no error")
+            except torch.OutOfMemoryError as error:
+                assert "Tried to allocate" in str(error)
+        assert sum(t.sum().item() for t in a) == 0
+        del a
+        assert torch.ones(50 << 20, dtype=torch.uint8, device="npu").sum().item() == 50 << 20
+        """,
+        ASNUMPY_CPU_MEMORY="100000000",
+        PYTORCH_NPU_ALLOC_CONF=allocator,
+    )

@@ -110,6 +110,10 @@ aclError rt_object_free(asnd_arena *arena, const char *function, const char *par
                         const void *handle);
 bool rt_readable(const void *p, size_t size); /* without touching it */
 
+/* Device memory that is no block (virtual.c) counts against the same limit; false: there
+ * is not that much. */
+bool rt_memory_take(size_t size);
+void rt_memory_give(size_t size);
 /* Allocations by address (blocks.c), under the lock of memory.c. */
 bool rt_blocks_add(uintptr_t begin, size_t size); /* false: out of memory */
 void rt_blocks_remove(uintptr_t begin);           /* one that was added */

@@ -213,6 +213,20 @@ static aclError memory_free(const char *function, void *p, int kind) {
                      kind == KIND_DEVICE ? "aclrtFreeHost" : "aclrtFree");
 }
 
+bool rt_memory_take(size_t size) {
+    pthread_mutex_lock(&registry.lock);
+    bool room = device_has_room(size, KIND_DEVICE);
+    if (room) registry.device_bytes += size;
+    pthread_mutex_unlock(&registry.lock);
+    return room;
+}
+
+void rt_memory_give(size_t size) {
+    pthread_mutex_lock(&registry.lock);
+    registry.device_bytes -= size;
+    pthread_mutex_unlock(&registry.lock);
+}
+
 _Atomic uint64_t asnrtBlockChanges = 1;
 
 bool asnrtBlockFind(const void *p, uintptr_t *begin, uintptr_t *end) {
