@@ -131,11 +131,16 @@ def source_of(text):
         return field("INPUT" if match[1] == "in" else "OUTPUT", match[2], name=turned)
     if match := re.fullmatch(r"values:in(\d+)", text):
         return field("VALUES", match[1])
+    if match := re.fullmatch(r"shape:in(\d+)", text):
+        return field("SHAPE", match[1])
     if match := re.fullmatch(r"dtype:out(\d+)", text):
         return field("DTYPE", match[1])
     if match := re.fullmatch(r"@(\w+)(?::(.+))?", text):
         return field("ATTR", 0, str(match[2] is not None).lower(), f'"{match[1]}"', match[2] or 0)
-    return field("NOTHING") if text == "none" else field("NUMBER", value=repr(float(text)))
+    number, _, times = text.partition("*")
+    return (
+        field("NOTHING") if text == "none" else field("NUMBER", times or 1, value=float(number))
+    )
 
 
 def types(table):

@@ -225,6 +225,52 @@ def test_activations():
     check("Relu6", [a * 9], np.clip(a * 9, 0, 6))
 
 
+def test_what_torch_npu_has_no_operator_for():
+    """Types that functions of torch_npu's own call: npu_max, npu_silu, npu_layer_norm_eval, npu_sort_v2, ..."""
+    a, b = normal(3, 4), normal(3, 4)
+    for name, best, where in (("ArgMaxWithValue", np.max, np.argmax), ("ArgMinWithValue", np.min, np.argmin)):
+        found, values = np.full((3, 1), -1, np.int32), np.zeros((3, 1), np.float32)
+        assert call(name, [a], [found, values], dimension=1, keep_dims=True) == 0
+        np.testing.assert_array_equal(values, best(a, 1, keepdims=True))
+        np.testing.assert_array_equal(found, where(a, 1, keepdims=True))
+    leaf = torch.tensor(a, requires_grad=True)
+    for name, more, f, options in (("MishGrad", [], torch.nn.functional.mish, {}),
+                                   ("SwishGrad", [b], torch.nn.functional.silu, {}),
+                                   ("SwishGrad", [b], lambda x: x * torch.sigmoid(1.5 * x), {"scale": 1.5})):  # fmt: skip
+        (want,) = torch.autograd.grad(f(leaf), leaf, torch.tensor(b))
+        check(name, [b, a, *more], want, rtol=1e-5, **options)
+    check("Swish", [a], a / (1 + np.exp(-a)), rtol=1e-5, scale=1.0)
+    check("SortV2", [a], np.sort(a, 1), axis=1, descending=False)
+    check("SortV2", [a], -np.sort(-a, 0), axis=0, descending=True)
+    bits = np.packbits(a.reshape(-1) >= 0, bitorder="little")
+    packed = np.zeros((1, 2), np.uint8)
+    assert call("SignBitsPack", [a.reshape(-1)], [packed], size=1) == 0
+    assert packed[0, 0] == bits[0] and packed[0, 1] % 16 == bits[1]
+    check("SignBitsUnpack", [packed.reshape(-1)[:1]], np.where(np.unpackbits(packed[0, :1], bitorder="little"), 1, -1)
+          .astype(np.float32).reshape(1, 8), size=1, dtype=0)  # fmt: skip
+    labels = np.exp(b) / np.exp(b).sum(1, keepdims=True)
+    loss, grad = np.zeros(3, np.float32), np.zeros((3, 4), np.float32)
+    assert call("SoftmaxCrossEntropyWithLogits", [a, labels], [loss, grad]) == 0
+    soft = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    np.testing.assert_allclose(loss, -(labels * np.log(soft)).sum(1), rtol=1e-5)
+    np.testing.assert_allclose(grad, soft - labels, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["LayerNorm", "LayerNormV3"])
+def test_layer_norm(name):
+    x, gamma, beta, dy = normal(2, 3, 4), normal(3, 4), normal(3, 4), normal(2, 3, 4)
+    leaves = [torch.tensor(t, requires_grad=True) for t in (x, gamma, beta)]
+    want = torch.nn.functional.layer_norm(leaves[0], (3, 4), leaves[1], leaves[2], 1e-3)
+    want.backward(torch.tensor(dy))
+    outs = [np.zeros(s, np.float32) for s in ((2, 3, 4), (2, 1, 1), (2, 1, 1))]
+    assert call(name, [x, gamma, beta], outs, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-3) == 0
+    np.testing.assert_allclose(outs[0], want.detach(), rtol=1e-5, atol=1e-6)
+    grads = [np.zeros(t.shape, np.float32) for t in (x, gamma, beta)]
+    assert call("LayerNormGrad", [dy, x, outs[2], outs[1], gamma], grads) == 0
+    for got, leaf in zip(grads, leaves, strict=True):
+        np.testing.assert_allclose(got, leaf.grad, rtol=1e-4, atol=1e-5)
+
+
 LSTM = {"cell_type": "LSTM", "direction": "UNIDIRECTIONAL", "cell_depth": 1, "use_peephole": False, "keep_prob": 1.0,
         "cell_clip": -1.0, "num_proj": 0, "time_major": True, "activation": "tanh"}  # fmt: skip
 

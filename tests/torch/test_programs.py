@@ -237,3 +237,30 @@ def test_out_of_memory(npu, allocator):
         ASNUMPY_CPU_MEMORY="100000000",
         PYTORCH_NPU_ALLOC_CONF=allocator,
     )
+
+
+def test_functions_that_call_a_type(npu):
+    """Functions of torch_npu's own for which CANN has no two-phase operator, against PyTorch's."""
+    npu(
+        """
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        x, m = torch.randn(2, 3, 4), torch.randn(4, 5)
+        for dim in range(3):
+            for got, want in ((torch_npu.npu_max(x.npu(), dim), x.max(dim)), (torch_npu.npu_min(x.npu(), dim), x.min(dim))):
+                assert torch.equal(got[0].cpu(), want[0]) and torch.equal(got[1].cpu().long(), want[1])
+            assert torch.equal(torch_npu.npu_sort_v2(x.npu(), dim).cpu(), x.sort(dim)[0])
+        a, b = x.clone().requires_grad_(), x.npu().requires_grad_()
+        for f, g in ((F.mish, torch_npu.npu_mish), (F.silu, torch_npu.npu_silu)):
+            f(a).square().sum().backward()
+            g(b).square().sum().backward()
+        torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=1e-5, atol=1e-6)
+        labels = m.flip(1).softmax(1)
+        loss = torch_npu.npu_softmax_cross_entropy_with_logits(m.npu(), labels.npu()).cpu()
+        torch.testing.assert_close(loss, F.cross_entropy(m, labels, reduction="none"))
+        torch.testing.assert_close(torch_npu.npu_layer_norm_eval(x.npu(), [4]).cpu(), F.layer_norm(x, [4]))
+        bits = torch_npu.npu_sign_bits_pack(m.reshape(-1).npu()[:16], 1)
+        signs = torch_npu.npu_sign_bits_unpack(bits.reshape(-1), 1, torch.float32).reshape(-1).cpu()
+        assert torch.equal(signs, m.reshape(-1)[:16].sign())
+        """
+    )

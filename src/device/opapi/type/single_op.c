@@ -148,14 +148,44 @@ static double element(const void *data, aclDataType dtype, size_t i) {
     }
 }
 
-/* A parameter's value as plain numbers, from whatever source. */
+/* A parameter's value as plain numbers, from whatever source. own: where the value is the
+ * row's, a dtype or extents. */
 typedef struct {
     size_t count;
     bool is_integer, is_text;
     const void *data;
     aclDataType dtype;
-    double own; /* where the value is the row's */
+    double own[ASN_ND_MAX_DIMS];
 } numbers;
+
+/* n->own is what was asked for. */
+static aclError numbers_own(numbers *n, size_t count, bool is_integer) {
+    n->count = count;
+    n->is_integer = is_integer;
+    n->data = n->own;
+    n->dtype = ACL_DOUBLE;
+    return ACL_SUCCESS;
+}
+
+/* The extents of an input, or the dtype of an output. */
+static aclError numbers_of_desc(const type_call *c, const asnd_type_source *s,
+                                numbers *n) {
+    bool shape = s->from == ASN_FROM_SHAPE;
+    int side = shape ? 0 : 1;
+    if (s->index >= c->count[side])
+        return missing(c, shape ? "input" : "output", NULL, s->index);
+    const aclTensorDesc *d = c->descs[side][s->index];
+    size_t ndim = shape ? aclGetTensorDescNumDims(d) : 1;
+    if (ndim > ASN_ND_MAX_DIMS) return missing(c, "the shape of input", NULL, s->index);
+    if (!shape) n->own[0] = aclGetTensorDescType(d);
+    for (size_t k = 0; shape && k < ndim; k++) {
+        int64_t extent;
+        aclError code = aclGetTensorDescDimV2(d, k, &extent);
+        if (code != ACL_SUCCESS) return code;
+        n->own[k] = (double)extent;
+    }
+    return numbers_own(n, ndim, true);
+}
 
 /* A tensor that must be readable now: CANN calls it a constant. */
 static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
@@ -172,7 +202,7 @@ static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
     return ACL_SUCCESS;
 }
 
-/* The row's own value counts as one number; an attribute as what it is. */
+/* The row's own value, or an attribute as what it is. */
 static aclError numbers_of(const type_call *c, const asnd_type_source *s, numbers *n) {
     static const aclDataType of_kind[] = {
         [ASNRT_ATTR_BOOL] = ACL_BOOL,   [ASNRT_ATTR_INT] = ACL_INT64,
@@ -180,22 +210,16 @@ static aclError numbers_of(const type_call *c, const asnd_type_source *s, number
         [ASNRT_ATTR_STRING] = ACL_INT8, [ASNRT_ATTR_INTS] = ACL_INT64,
     };
     if (s->from == ASN_FROM_VALUES) return numbers_of_input(c, s, n);
-    if (s->from == ASN_FROM_DTYPE) {
-        if (s->index >= c->count[1]) return missing(c, "output", NULL, s->index);
-        n->own = aclGetTensorDescType(c->descs[1][s->index]);
-        *n = (numbers){1, true, false, &n->own, ACL_DOUBLE, n->own};
-        return ACL_SUCCESS;
-    }
+    if (s->from == ASN_FROM_DTYPE || s->from == ASN_FROM_SHAPE)
+        return numbers_of_desc(c, s, n);
     const asnrtAttr *a = s->from == ASN_FROM_ATTR ? asnrtAttrGet(c->attr, s->name) : NULL;
     if (a == NULL && s->from == ASN_FROM_ATTR && !s->has_value)
         return missing(c, "attribute", s->name, 0);
     if (a == NULL) {
-        n->own = s->value;
-        n->data = &n->own;
-        n->count = s->from == ASN_FROM_NOTHING ? 0 : 1;
-        n->dtype = ACL_DOUBLE;
-        n->is_integer = n->own == (double)(int64_t)n->own;
-        return ACL_SUCCESS;
+        size_t count = s->from == ASN_FROM_ATTR ? 1 : s->index;
+        for (size_t k = 0; k < count; k++)
+            n->own[k] = s->value;
+        return numbers_own(n, count, s->value == (double)(int64_t)s->value);
     }
     n->count = a->count;
     n->data = a->elements;

@@ -16,8 +16,9 @@ enum {
     ASN_FROM_OUTPUT, /* likewise */
     ASN_FROM_VALUES, /* the numbers in input `index`, which lies in the host's memory */
     ASN_FROM_DTYPE,  /* the dtype of output `index` */
+    ASN_FROM_SHAPE,  /* the extents of input `index` */
     ASN_FROM_ATTR,   /* the attribute `name`; without it, `value` where there is one */
-    ASN_FROM_NUMBER, /* `value` */
+    ASN_FROM_NUMBER, /* `value`, `index` times */
     ASN_FROM_NOTHING /* NULL, 0 */
 };
 
