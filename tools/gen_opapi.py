@@ -228,9 +228,10 @@ def make(name, cell):
     params = params_of(symbol, cell.get("optional", "").split(), cell.get("kinds"))
     for p in params:
         p.int4 = p.name in cell.get("int4", "").split()
-        p.opaque = opaque_mask(symbol) if p.name in cell.get("moves", "").split() else 0
+        beyond = cell.get("beyond", "")
+        p.opaque = opaque_mask(symbol, beyond=beyond) if p.name in cell.get("moves", "").split() else 0
         p.converts = p.name in cell.get("converts", "").split()
-        p.opaque |= opaque_mask(symbol, CONVERTED, cell.get("beyond", "")) if p.converts else 0
+        p.opaque |= opaque_mask(symbol, CONVERTED, beyond) if p.converts else 0
     return Operator(
         symbol, facts(symbol)["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
