@@ -264,3 +264,36 @@ def test_functions_that_call_a_type(npu):
         assert torch.equal(signs, m.reshape(-1)[:16].sign())
         """
     )
+
+
+def test_captured_graphs_of_several_streams(npu):
+    """A stream that waits for the captured one is captured, too, until it is waited for."""
+    npu(
+        """
+        a = torch.ones(1000, device="npu")
+        side, graph = torch.npu.Stream(), torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            b = a * 2
+            side.wait_stream(torch.npu.current_stream())
+            with torch.npu.stream(side):
+                c = (b + 1).sum()
+            d = b - 3
+            torch.npu.current_stream().wait_stream(side)
+            e = d * c
+        for value in (3.0, -4.0):
+            a.fill_(value)
+            graph.replay()
+            torch.npu.synchronize()
+            assert e.tolist() == [(2 * value - 3) * (2 * value + 1) * 1000] * 1000
+        side.synchronize()
+        broken = torch.npu.NPUGraph()
+        try:
+            with torch.npu.graph(broken):
+                side.wait_stream(torch.npu.current_stream())
+                with torch.npu.stream(side):
+                    c = b + 1
+            raise SystemExit("no error")
+        except RuntimeError as error:
+            assert "does not wait for" in str(error) or "107025" in str(error), error
+        """
+    )

@@ -28,6 +28,7 @@ static const size_t HUGE_PAGE = (size_t)2 << 20;
 typedef struct {
     asnd_slot slot;
     int fd;
+    int32_t device;
     size_t size, counted;
 } physical;
 
@@ -209,17 +210,18 @@ ASN_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop,
 }
 
 /* A handle for the file, which it takes with what was counted, also on failure. */
-static aclError physical_publish(int fd, size_t size, size_t counted,
+static aclError physical_publish(int fd, size_t size, size_t counted, int32_t device,
                                  aclrtDrvMemHandle *handle) {
     physical *p = asn_arena_take(&physicals);
     if (p == NULL) {
         close(fd);
-        rt_memory_give(counted);
+        rt_memory_give(device, counted);
         return rt_fail_status(ASN_ERR_MEMORY);
     }
     p->fd = fd;
     p->size = size;
     p->counted = counted;
+    p->device = device;
     asn_slot_publish(p);
     *handle = p;
     return ACL_SUCCESS;
@@ -248,8 +250,10 @@ ASN_API aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size,
                          "aclrtMallocPhysical: %zu bytes, flags %llu; a multiple of %zu "
                          "bytes and flags 0 are allowed",
                          size, (unsigned long long)flags, unit);
-    size_t counted = prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE ? size : 0;
-    if (!rt_memory_take(counted))
+    bool on_device = prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
+    int32_t device = on_device ? (int32_t)prop->location.id : 0;
+    size_t counted = on_device ? size : 0;
+    if (!rt_memory_take(device, counted))
         return asnrtFail(ACL_ERROR_RT_MEMORY_ALLOCATION,
                          "aclrtMallocPhysical: no memory for %zu bytes on the device",
                          size);
@@ -257,10 +261,10 @@ ASN_API aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size,
     if (fd < 0 || ftruncate(fd, (off_t)size) != 0) {
         code = system_failed("aclrtMallocPhysical", "memfd");
         if (fd >= 0) close(fd);
-        rt_memory_give(counted);
+        rt_memory_give(device, counted);
         return code;
     }
-    return physical_publish(fd, size, counted, handle);
+    return physical_publish(fd, size, counted, device, handle);
 }
 
 /* Frees physical memory; what is mapped stays usable until it is unmapped. */
@@ -273,7 +277,7 @@ ASN_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
         return code;
     }
     close(p->fd);
-    rt_memory_give(p->counted);
+    rt_memory_give(p->device, p->counted);
     asn_arena_give(&physicals, p);
     return ACL_SUCCESS;
 }
@@ -363,7 +367,7 @@ ASN_API aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle,
                 strncmp(target, "/memfd:asnumpy-device", 21) == 0;
     int fd = ours ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd >= 0 && fstat(fd, &info) == 0)
-        return physical_publish(fd, (size_t)info.st_size, 0, handle);
+        return physical_publish(fd, (size_t)info.st_size, 0, 0, handle);
     if (fd >= 0) close(fd);
     return asnrtFail(ACL_ERROR_INVALID_PARAM,
                      "aclrtMemImportFromShareableHandle: %#llx names no memory that this "
