@@ -138,9 +138,7 @@ def source_of(text):
     if match := re.fullmatch(r"@(\w+)(?::(.+))?", text):
         return field("ATTR", 0, str(match[2] is not None).lower(), f'"{match[1]}"', match[2] or 0)
     number, _, times = text.partition("*")
-    return (
-        field("NOTHING") if text == "none" else field("NUMBER", times or 1, value=float(number))
-    )
+    return field("NOTHING") if text == "none" else field("NUMBER", times or 1, value=float(number))
 
 
 def types(table):
@@ -229,7 +227,9 @@ def make(name, cell):
     for p in params:
         p.int4 = p.name in cell.get("int4", "").split()
         beyond = cell.get("beyond", "")
-        p.opaque = opaque_mask(symbol, beyond=beyond) if p.name in cell.get("moves", "").split() else 0
+        p.opaque = (
+            opaque_mask(symbol, beyond=beyond) if p.name in cell.get("moves", "").split() else 0
+        )
         p.converts = p.name in cell.get("converts", "").split()
         p.opaque |= opaque_mask(symbol, CONVERTED, beyond) if p.converts else 0
     return Operator(

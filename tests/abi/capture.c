@@ -148,7 +148,8 @@ static void test_streams_that_join(void) {
             wrong += d[i] != 8 * (float)(i * round);
         CHECK(!wrong);
     }
-    /* A join whose tasks nobody waits for. What was kept is dropped, and all is as it was. */
+    /* A join whose tasks nobody waits for. What was kept is dropped, and all is as it
+     * was. */
     CHECK_OK(aclmdlRICaptureBegin(origin, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_OK(aclrtRecordEvent(fork, origin));
     CHECK_OK(aclrtStreamWaitEvent(second, fork));
@@ -189,7 +190,8 @@ static void count_down(void *arg) {
 static void capture_body(aclrtStream stream, aclmdlRI body, void (*function)(void *),
                          void *arg) {
     aclmdlRI graph = NULL;
-    CHECK_OK(aclmdlRICaptureToModelRIBegin(stream, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(stream, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_OK(aclrtLaunchHostFunc(stream, function, arg));
     CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
     CHECK(graph == body);
@@ -236,8 +238,9 @@ static void test_conditions(void) {
     capture_body(inner, loop[0], count_down, NULL);
     for (int i = 0; i < SWITCHES - 1; i++) /* the last stays empty */
         capture_body(inner, cases[i], count, &seen[2 + i]);
-    CHECK_ERROR(aclmdlRICaptureToModelRIBegin(inner, ifs[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
-                ACL_ERROR_RT_MODEL_CAPTURED);
+    CHECK_ERROR(
+        aclmdlRICaptureToModelRIBegin(inner, ifs[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+        ACL_ERROR_RT_MODEL_CAPTURED);
     CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
     CHECK_ERROR(aclmdlRIExecuteAsync(ifs[0], stream), ACL_ERROR_API_NOT_SUPPORT);
     CHECK_ERROR(aclmdlRIDestroy(ifs[0]), ACL_ERROR_API_NOT_SUPPORT);
@@ -255,9 +258,11 @@ static void test_conditions(void) {
         CHECK(atomic_load(&calls) == 4 + (picked < 2) && left == 0);
     }
     CHECK_OK(aclmdlRIDestroy(graph));
-    CHECK_ERROR(aclmdlRICondHandleGetCondPtr(choose, &value), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK_ERROR(aclmdlRICaptureToModelRIBegin(inner, ifs[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+    CHECK_ERROR(aclmdlRICondHandleGetCondPtr(choose, &value),
                 ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(
+        aclmdlRICaptureToModelRIBegin(inner, ifs[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+        ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclrtDestroyStream(stream));
     CHECK_OK(aclrtDestroyStream(inner));
 }
@@ -277,7 +282,8 @@ static void test_conditions_that_are_refused(void) {
     CHECK_OK(aclmdlRICondHandleCreate(graph, 0, (aclmdlRICondHandleFlag)0, &handle));
     aclmdlRICondTaskParams params = {handle, ACL_MODEL_RI_COND_TYPE_IF, 1, &body};
     CHECK_OK(aclmdlRIAddCondTask(params, stream, 0));
-    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_ERROR(aclmdlRICaptureEnd(stream, &ended), ACL_ERROR_RT_STREAM_UNJOINED);
     CHECK_ERROR(aclmdlRICaptureEnd(inner, &ended), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_ERROR(aclmdlRICondHandleCreate(graph, 0, (aclmdlRICondHandleFlag)0, &handle),

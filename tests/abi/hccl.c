@@ -549,7 +549,8 @@ static int as_rank(char **argv) {
             CHECK_OK(HcclCommInitRootInfoScalable(w.ranks, 1, &info, w.rank, 0, &config,
                                                   &w.comm));
         } else {
-            CHECK_OK(HcclCommInitRootInfoConfig(w.ranks, &info, w.rank, &config, &w.comm));
+            CHECK_OK(
+                HcclCommInitRootInfoConfig(w.ranks, &info, w.rank, &config, &w.comm));
         }
     }
     if (w.comm == NULL) return 1;

@@ -407,7 +407,6 @@ static void test_what_a_device_says(void) {
     CHECK_ERROR(aclrtRepairError(0, &fault), ACL_ERROR_FEATURE_UNSUPPORTED);
     CHECK_ERROR(aclrtGetHardwareSyncAddr(&address), ACL_ERROR_FEATURE_UNSUPPORTED);
     CHECK_ERROR(aclStressDetect(0, NULL, 0), ACL_ERROR_FEATURE_UNSUPPORTED);
-    CHECK(strstr(aclGetRecentErrMsg(), "aclStressDetect") != NULL);
 }
 
 /* ---- the rest */

@@ -83,7 +83,9 @@ def test_rsqrt_of_complex(dtype):
     run("InplaceRsqrt", copy)
     np.testing.assert_array_equal(copy, run("Rsqrt", a, np.empty_like(a)))
     hard = np.array([0, np.inf, -1, 4, complex(np.nan, 1)], dtype)
-    np.testing.assert_array_equal(run("Rsqrt", hard, np.empty_like(hard)), torch.rsqrt(torch.tensor(hard)).numpy())
+    np.testing.assert_array_equal(
+        run("Rsqrt", hard, np.empty_like(hard)), torch.rsqrt(torch.tensor(hard)).numpy()
+    )
 
 
 def test_integers_in_float_functions():

@@ -130,7 +130,14 @@ def test_cast_complex32(layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_fill_complex32(layout):
     """As torch.zeros and torch.Tensor.fill_ of torch.chalf."""
-    for value in (1.5, 2**0.5 - 3e5j, np.complex64(0.1 + 7j), np.float16(-0.5), np.int32(-3), complex(np.nan, np.inf)):
+    for value in (
+        1.5,
+        2**0.5 - 3e5j,
+        np.complex64(0.1 + 7j),
+        np.float16(-0.5),
+        np.int32(-3),
+        complex(np.nan, np.inf),
+    ):
         x = words(C32, 3, 4, layout=layout)
         run("InplaceFillScalar", Words(x, C32), value)
         want = torch.tensor(complex(value), dtype=torch.complex128).to(torch.complex32)

@@ -228,7 +228,10 @@ def test_activations():
 def test_what_torch_npu_has_no_operator_for():
     """Types that functions of torch_npu's own call: npu_max, npu_silu, npu_layer_norm_eval, npu_sort_v2, ..."""
     a, b = normal(3, 4), normal(3, 4)
-    for name, best, where in (("ArgMaxWithValue", np.max, np.argmax), ("ArgMinWithValue", np.min, np.argmin)):
+    for name, best, where in (
+        ("ArgMaxWithValue", np.max, np.argmax),
+        ("ArgMinWithValue", np.min, np.argmin),
+    ):
         found, values = np.full((3, 1), -1, np.int32), np.zeros((3, 1), np.float32)
         assert call(name, [a], [found, values], dimension=1, keep_dims=True) == 0
         np.testing.assert_array_equal(values, best(a, 1, keepdims=True))
@@ -263,7 +266,10 @@ def test_layer_norm(name):
     want = torch.nn.functional.layer_norm(leaves[0], (3, 4), leaves[1], leaves[2], 1e-3)
     want.backward(torch.tensor(dy))
     outs = [np.zeros(s, np.float32) for s in ((2, 3, 4), (2, 1, 1), (2, 1, 1))]
-    assert call(name, [x, gamma, beta], outs, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-3) == 0
+    assert (
+        call(name, [x, gamma, beta], outs, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-3)
+        == 0
+    )
     np.testing.assert_allclose(outs[0], want.detach(), rtol=1e-5, atol=1e-6)
     grads = [np.zeros(t.shape, np.float32) for t in (x, gamma, beta)]
     assert call("LayerNormGrad", [dy, x, outs[2], outs[1], gamma], grads) == 0
@@ -356,12 +362,16 @@ def test_lstm_with_one_weight(direction, ends):
     w = joined(net.weight_ih_l0, net.weight_hh_l0)
     b = (net.bias_ih_l0 + net.bias_hh_l0).detach().numpy()
     mask = (np.arange(time)[:, None, None] < np.array(steps)[:, None]).repeat(hidden, 2)
-    length = {None: None, "counts": np.array(steps, np.int32), "mask": mask.astype(np.float16)}[ends]
+    length = {None: None, "counts": np.array(steps, np.int32), "mask": mask.astype(np.float16)}[
+        ends
+    ]
     begin = [a.detach().numpy() for a in (h, c)]
     outs = [np.full((time, batch, hidden), np.nan, np.float32) for _ in range(8)]
     options = {**LSTM, "direction": direction, "gate_order": "ifjo", "forget_bias": 0.0}
     given = [x.detach().numpy(), w, b, length, *begin]
-    assert call("DynamicRNN", given, outs, is_training=True, **options) == 0, lib.aclGetRecentErrMsg()
+    assert call("DynamicRNN", given, outs, is_training=True, **options) == 0, (
+        lib.aclGetRecentErrMsg()
+    )
     at = 0 if direction == "REDIRECTIONAL" else time - 1
     for got, want in ((outs[0], y), (outs[1][at], h_last[0]), (outs[2][at], c_last[0])):
         np.testing.assert_allclose(got, want.detach(), rtol=1e-5, atol=1e-6)
@@ -372,7 +382,13 @@ def test_lstm_with_one_weight(direction, ends):
              zero if length is None else length, zero.astype(np.uint8), zero, zero, zero]  # fmt: skip
     code = call("DynamicRNNGrad", given, grads, **{**options, "keep_prob": -1.0, "cell_depth": 0})
     assert code == 0, lib.aclGetRecentErrMsg()
-    want = [joined(net.weight_ih_l0.grad, net.weight_hh_l0.grad), net.bias_ih_l0.grad, x.grad, h.grad[0], c.grad[0]]
+    want = [
+        joined(net.weight_ih_l0.grad, net.weight_hh_l0.grad),
+        net.bias_ih_l0.grad,
+        x.grad,
+        h.grad[0],
+        c.grad[0],
+    ]
     for got, right in zip(grads, want, strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-5, atol=2e-6)
 

@@ -297,3 +297,22 @@ def test_captured_graphs_of_several_streams(npu):
             assert "does not wait for" in str(error) or "107025" in str(error), error
         """
     )
+
+
+def test_conditions_of_captured_graphs(npu):
+    npu(
+        """
+        total, wanted = torch.zeros(4, device="npu"), torch.zeros((), dtype=torch.bool, device="npu")
+        graph = torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            graph.begin_capture_to_if_node(wanted)
+            total.add_(1)
+            graph.end_capture_to_conditional_node()
+            twice = total * 2
+        for value, sum_ in ((True, 1), (False, 1), (True, 2)):
+            wanted.fill_(value)
+            graph.replay()
+            torch.npu.synchronize()
+            assert twice.tolist() == [2.0 * sum_] * 4
+        """
+    )

@@ -158,10 +158,11 @@ static aclError graph_close(const char *function, rt_graph *graph) {
     }
     asn_free(capture);
     if (alone != 0)
-        return asnrtFail(ACL_ERROR_RT_STREAM_UNJOINED,
-                         "%s: stream %u that joined the capture has tasks that the stream "
-                         "which began it does not wait for",
-                         function, alone);
+        return asnrtFail(
+            ACL_ERROR_RT_STREAM_UNJOINED,
+            "%s: stream %u that joined the capture has tasks that the stream "
+            "which began it does not wait for",
+            function, alone);
     if (open != 0)
         return asnrtFail(ACL_ERROR_RT_STREAM_UNJOINED,
                          "%s: %u models of its conditions are still being captured",
@@ -246,11 +247,13 @@ aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark) {
                 c->member[member].known[i] = mark->known[i];
     }
     pthread_mutex_unlock(&graph->lock);
-    if (!open || (own == graph)) return ACL_SUCCESS; /* that capture is over, or its own */
+    if (!open || (own == graph))
+        return ACL_SUCCESS; /* that capture is over, or its own */
     if (foreign)
-        return asnrtFail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
-                         "aclrtStreamWaitEvent: the event was recorded in another capture "
-                         "than the stream's");
+        return asnrtFail(
+            ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+            "aclrtStreamWaitEvent: the event was recorded in another capture "
+            "than the stream's");
     if (member == RT_MEMBERS_MAX)
         return asnrtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
                          "aclrtStreamWaitEvent: a capture has %d streams at most",
@@ -408,7 +411,8 @@ ASN_API aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char *path) {
     const rt_graph *graph = modelRI;
     FILE *f = fopen(path, "we");
     if (f != NULL) {
-        fprintf(f, "{\"complete\": %s, \"tasks\": [", graph->state == RT_GRAPH_COMPLETE ? "true" : "false");
+        fprintf(f, "{\"complete\": %s, \"tasks\": [",
+                graph->state == RT_GRAPH_COMPLETE ? "true" : "false");
         for (const rt_task *t = graph->first; t != NULL; t = t->next)
             fprintf(f, "%s{\"id\": %u}", t == graph->first ? "" : ", ", t->id);
         fprintf(f, "]}\n");

@@ -126,15 +126,16 @@ static aclError params_check(const aclmdlRICondTaskParams *p, uint32_t flags) {
     if (known && p->size >= 1 && p->size <= most[p->type] && flags == 0 &&
         p->modelRIArray != NULL)
         return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_INVALID_PARAM,
-                     "aclmdlRIAddCondTask: type %d, size %u, flags %u, modelRIArray %p: "
-                     "types 0 (1 or 2 models), 1 (one) and 2 (any number), flags 0 and an "
-                     "array are allowed",
-                     (int)p->type, p->size, flags, (void *)p->modelRIArray);
+    return asnrtFail(
+        ACL_ERROR_INVALID_PARAM,
+        "aclmdlRIAddCondTask: type %d, size %u, flags %u, modelRIArray %p: "
+        "types 0 (1 or 2 models), 1 (one) and 2 (any number), flags 0 and an "
+        "array are allowed",
+        (int)p->type, p->size, flags, (void *)p->modelRIArray);
 }
 
-/* A task of the stream, which is being captured into the condition's model: it runs one of
- * params.size models that are made here, and written to params.modelRIArray, to be
+/* A task of the stream, which is being captured into the condition's model: it runs one
+ * of params.size models that are made here, and written to params.modelRIArray, to be
  * captured by aclmdlRICaptureToModelRIBegin. */
 ASN_API aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream,
                                      uint32_t flags) {

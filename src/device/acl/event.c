@@ -18,7 +18,7 @@ typedef struct rt_event {
     uint64_t recorded, done;
     int64_t time_ns; /* when the newest finished record was reached */
     rt_ipc_event
-        *shared; /* of several processes: counts for recorded and done; or NULL */
+        *shared;   /* of several processes: counts for recorded and done; or NULL */
     rt_mark *mark; /* of the newest record, if it was captured; or NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -252,8 +252,8 @@ ASN_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
     return event_do(s, task_reset, e, number);
 }
 
-/* Later tasks of the stream wait until the event's last record is reached. If that is in a
- * capture, the stream is captured from here on, too. */
+/* Later tasks of the stream wait until the event's last record is reached. If that is in
+ * a capture, the stream is captured from here on, too. */
 ASN_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get("aclrtStreamWaitEvent", event, &code);

@@ -35,8 +35,8 @@ ASN_API aclError aclsysGetCANNVersion(aclCANNPackageName name,
 
 /* The same version as text (128 bytes suffice), by the name of a package. */
 ASN_API aclError aclsysGetVersionStr(char *pkgName, char *versionStr) {
-    static const char *const packages[] = {"cann", "runtime", "compiler", "opp",
-                                           "toolkit", "hccl", "driver", "firmware"};
+    static const char *const packages[] = {"cann",    "runtime", "compiler", "opp",
+                                           "toolkit", "hccl",    "driver",   "firmware"};
     RT_CHECK_NOT_NULL("aclsysGetVersionStr", pkgName);
     RT_CHECK_NOT_NULL("aclsysGetVersionStr", versionStr);
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {

@@ -42,8 +42,8 @@ typedef struct rt_task {
     rt_launch launch;
 } rt_task;
 
-/* Captured tasks (capture.c): a graph owns those it was given. A stream is a member of the
- * capture, by number; 0 is the one that began it. */
+/* Captured tasks (capture.c): a graph owns those it was given. A stream is a member of
+ * the capture, by number; 0 is the one that began it. */
 typedef struct rt_graph rt_graph;
 void rt_graph_add(rt_graph *graph, uint32_t member, rt_task *task);
 void rt_graph_abandon(rt_graph *graph, uint32_t member); /* the stream goes away */

@@ -78,10 +78,11 @@ ASN_API HcclResult HcclCommInitRootInfoScalable(uint32_t nRanks, uint32_t nRoot,
     hccl_options options;
     HCCL_CHECK_NOT_NULL(function, config);
     if (nRoot < 1 || nRoot > nRanks || nExtRoot != 0)
-        return hccl_fail(HCCL_E_PARA,
-                         "%s: nRoot %u of %u ranks, nExtRoot %u: 1 to the number of ranks "
-                         "and 0 are allowed",
-                         function, nRoot, nRanks, nExtRoot);
+        return hccl_fail(
+            HCCL_E_PARA,
+            "%s: nRoot %u of %u ranks, nExtRoot %u: 1 to the number of ranks "
+            "and 0 are allowed",
+            function, nRoot, nRanks, nExtRoot);
     HCCL_TRY(hccl_options_get(function, config, &options));
     return init_root(function, nRanks, rootInfoList, rank, &options, comm);
 }

@@ -22,7 +22,7 @@ typedef struct {
     /* Operands: self, or the first of a list of `count`; other: the second input. */
     int self, other, out, axis, count;
     asn_op op;
-    asn_dtype part; /* Complex: of both parts */
+    asn_dtype part;   /* Complex: of both parts */
     bool log;         /* IsIn: invert; Round: decimals < 0 */
     double low, high; /* Histc: the range; IsIn: the element; Round: 10 ** |decimals| */
 } misc_plan;

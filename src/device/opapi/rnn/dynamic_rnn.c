@@ -110,8 +110,10 @@ static void ended_rows(const dynamic_rnn *p, const int64_t *ends, int64_t k, cha
                        const char *from, int64_t stride) {
     for (int64_t b = 0; ends != NULL && b < p->batch; b++) {
         if (k < ends[b]) continue;
-        if (from) memcpy(to + b * stride, from + b * stride, (size_t)stride);
-        else memset(to + b * stride, 0, (size_t)stride);
+        if (from)
+            memcpy(to + b * stride, from + b * stride, (size_t)stride);
+        else
+            memset(to + b * stride, 0, (size_t)stride);
     }
 }
 
