@@ -126,11 +126,12 @@ def source_of(text):
     field = lambda kind, index=0, has="false", name="NULL", value=0: (  # noqa: E731
         f"{{ASN_FROM_{kind}, {index}, {has}, {name}, {value}}}"
     )
-    if match := re.fullmatch(r"(in|out)(\d+)(?:~(\w+))?", text):
-        turned = f'"{match[3]}"' if match[3] else "NULL"
-        return field("INPUT" if match[1] == "in" else "OUTPUT", match[2], name=turned)
-    if match := re.fullmatch(r"values:in(\d+)", text):
-        return field("VALUES", match[1])
+    if match := re.fullmatch(r"(in|out)(\d+)(?:([~^])(\w+))?", text):
+        attribute = f'"{match[4]}"' if match[4] else "NULL"
+        inserts = str(match[3] == "^").lower()
+        return field("INPUT" if match[1] == "in" else "OUTPUT", match[2], inserts, attribute)
+    if match := re.fullmatch(r"(values|pairs):in(\d+)", text):
+        return field(match[1].upper(), match[2])
     if match := re.fullmatch(r"shape:in(\d+)", text):
         return field("SHAPE", match[1])
     if match := re.fullmatch(r"dtype:out(\d+)", text):
@@ -155,7 +156,7 @@ def types(table):
             if p.name not in given and side is None:
                 raise SystemExit(f"{TYPES.name}: {name}: {p.name} of {op.name} has no source")
             texts.append(given.pop(p.name, f"{side}{taken.get(side)}"))
-            if side and re.fullmatch(rf"{side}\d+(~\w+)?", texts[-1]):
+            if side and re.fullmatch(rf"{side}\d+([~^]\w+)?", texts[-1]):
                 taken[side] = int(re.search(r"\d+", texts[-1])[0]) + 1
         if given:
             raise SystemExit(f"{TYPES.name}: {name}: {op.name} has no {', '.join(given)}")

@@ -259,6 +259,24 @@ def test_what_torch_npu_has_no_operator_for():
     np.testing.assert_allclose(grad, soft - labels, rtol=1e-5, atol=1e-6)
 
 
+def test_gradients_of_extremes_and_padding():
+    """ArgMaxGrad puts one number into every line; Pad's numbers are pairs by dimension, first to last."""
+    a = normal(3, 4, 2)
+    for dim, shape in ((0, (4, 2)), (1, (3, 2)), (-1, (3, 4))):
+        index = rng.integers(0, a.shape[dim], shape).astype(np.int32)
+        values, want = normal(*shape), a.copy()
+        np.put_along_axis(
+            want, np.expand_dims(index, dim).astype(np.int64), np.expand_dims(values, dim), dim
+        )
+        check("ArgMaxGrad", [a, index, values], want, dimension=dim)
+    assert call("ArgMaxGrad", [a, index, values], [a.copy()], dimension=5) == 100000
+    assert call("ArgMaxGrad", [a, index, values], [a.copy()]) == 100023
+    for dtype in (np.int32, np.int64):
+        pads = np.array([[1, 0], [0, 2], [3, 1]], dtype)
+        check("Pad", [a, pads], np.pad(a, pads))
+    assert call("Pad", [a, pads.reshape(-1)[:5]], [a.copy()]) == 100021
+
+
 @pytest.mark.parametrize("name", ["LayerNorm", "LayerNormV3"])
 def test_layer_norm(name):
     x, gamma, beta, dy = normal(2, 3, 4), normal(3, 4), normal(3, 4), normal(2, 3, 4)

@@ -250,6 +250,15 @@ def test_functions_that_call_a_type(npu):
             for got, want in ((torch_npu.npu_max(x.npu(), dim), x.max(dim)), (torch_npu.npu_min(x.npu(), dim), x.min(dim))):
                 assert torch.equal(got[0].cpu(), want[0]) and torch.equal(got[1].cpu().long(), want[1])
             assert torch.equal(torch_npu.npu_sort_v2(x.npu(), dim).cpu(), x.sort(dim)[0])
+            a, b = x.clone().requires_grad_(), x.npu().requires_grad_()
+            a.max(dim)[0].square().sum().backward()
+            torch_npu.npu_max(b, dim)[0].square().sum().backward()
+            torch.testing.assert_close(b.grad.cpu(), a.grad)
+        index = torch.randint(x.shape[1], (len(x), *x.shape[2:]))
+        want = x.scatter(1, index.unsqueeze(1), 7.0)
+        got = torch_npu.npu_scatter(x.npu(), index.npu().int(), torch.full(index.shape, 7.0).npu(), 1)
+        assert torch.equal(got.cpu(), want)
+        assert torch.equal(torch_npu.npu_pad(x.npu(), [1, 0, 0, 2, 3, 1]).cpu(), F.pad(x, (3, 1, 0, 2, 1, 0)))
         a, b = x.clone().requires_grad_(), x.npu().requires_grad_()
         for f, g in ((F.mish, torch_npu.npu_mish), (F.silu, torch_npu.npu_silu)):
             f(a).square().sum().backward()
