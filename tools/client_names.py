@@ -6,6 +6,10 @@ LIBRARIES is the folder of libascendcl.so, libopapi.so, libhccl.so (build/dev/li
 a folder or a shared library: torch_npu-2.9.0-...whl, for instance. What a client looks up by name stands in its binaries as
 text; what it links, in its symbol table. Names of the two-phase operators are listed by operator, the others one by one.
 
+Operators that are called by the name of their type (aclopCompileAndExecute) cannot be told from other text. But the wheels
+of torch_npu hold a list of their functions, each with the ways to compute it that it has: those that have a type alone are
+listed, too.
+
 Standard library and nm only.
 """
 
@@ -13,7 +17,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import zipfile
 
 NAME = re.compile(
@@ -72,27 +75,38 @@ def names_in(data):
     return {name.decode() for name in NAME.findall(data)}
 
 
-def binaries(client):
-    """The bytes of each shared library of a client."""
+def files(client, suffix):
+    """The bytes of each file of a client whose name ends so."""
     path = pathlib.Path(client)
     if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as wheel, tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(path) as wheel:
             for entry in wheel.namelist():
-                if entry.endswith(".so"):
-                    yield pathlib.Path(wheel.extract(entry, folder)).read_bytes()
+                if entry.endswith(suffix):
+                    yield wheel.read(entry)
     elif path.is_dir():
-        for library in path.rglob("*.so"):
-            yield library.read_bytes()
-    elif path.exists():
+        for file in path.rglob("*" + suffix):
+            yield file.read_bytes()
+    elif path.exists() and path.name.endswith(suffix):
         yield path.read_bytes()
-    else:
-        raise SystemExit(f"{client} is no wheel, folder or library")
 
 
 def wanted(client):
     """Names of functions: a name with a second phase is an operator's, for which the first stands."""
-    found = set().union(*map(names_in, binaries(client)))
+    found = set().union(*map(names_in, files(client, ".so")))
+    if not found:
+        raise SystemExit(f"{client} is no wheel, folder or library that names functions of CANN")
     return {n for n in found if not n.endswith(("Func", "Impl", "Face", "_t"))} - NO_FUNCTIONS
+
+
+def by_type_alone(client):
+    """Functions of torch_npu that are computed by operators' types and by nothing else."""
+    found = set()
+    for data in files(client, "npu_native_functions_by_codegen.yaml"):
+        for item in re.split(r"^- ", data.decode(), flags=re.MULTILINE):
+            name = re.search(r"func: ([\w.]+)", item)
+            if name and re.search(r"impl_ns: acl_op$", item, re.MULTILINE):
+                found.add(name[1])
+    return found
 
 
 def report(client, found, have):
@@ -106,6 +120,10 @@ def report(client, found, have):
         print(f"  {family}: {len(of_family)} names, {len(missing)} are not here")
         for name in missing:
             print(f"    {name}")
+    alone = by_type_alone(client)
+    print(f"  functions that call operators by type alone: {len(alone)}")
+    for name in sorted(alone):
+        print(f"    {name}")
 
 
 def main(arguments):

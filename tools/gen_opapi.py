@@ -126,16 +126,20 @@ def source_of(text):
     field = lambda kind, index=0, has="false", name="NULL", value=0: (  # noqa: E731
         f"{{ASN_FROM_{kind}, {index}, {has}, {name}, {value}}}"
     )
-    if match := re.fullmatch(r"(in|out)(\d+)(?:~(\w+))?", text):
-        turned = f'"{match[3]}"' if match[3] else "NULL"
-        return field("INPUT" if match[1] == "in" else "OUTPUT", match[2], name=turned)
-    if match := re.fullmatch(r"values:in(\d+)", text):
-        return field("VALUES", match[1])
+    if match := re.fullmatch(r"(in|out)(\d+)(?:([~^])(\w+))?", text):
+        attribute = f'"{match[4]}"' if match[4] else "NULL"
+        inserts = str(match[3] == "^").lower()
+        return field("INPUT" if match[1] == "in" else "OUTPUT", match[2], inserts, attribute)
+    if match := re.fullmatch(r"(values|pairs):in(\d+)", text):
+        return field(match[1].upper(), match[2])
+    if match := re.fullmatch(r"shape:in(\d+)", text):
+        return field("SHAPE", match[1])
     if match := re.fullmatch(r"dtype:out(\d+)", text):
         return field("DTYPE", match[1])
     if match := re.fullmatch(r"@(\w+)(?::(.+))?", text):
         return field("ATTR", 0, str(match[2] is not None).lower(), f'"{match[1]}"', match[2] or 0)
-    return field("NOTHING") if text == "none" else field("NUMBER", value=repr(float(text)))
+    number, _, times = text.partition("*")
+    return field("NOTHING") if text == "none" else field("NUMBER", times or 1, value=float(number))
 
 
 def types(table):
@@ -152,7 +156,7 @@ def types(table):
             if p.name not in given and side is None:
                 raise SystemExit(f"{TYPES.name}: {name}: {p.name} of {op.name} has no source")
             texts.append(given.pop(p.name, f"{side}{taken.get(side)}"))
-            if side and re.fullmatch(rf"{side}\d+(~\w+)?", texts[-1]):
+            if side and re.fullmatch(rf"{side}\d+([~^]\w+)?", texts[-1]):
                 taken[side] = int(re.search(r"\d+", texts[-1])[0]) + 1
         if given:
             raise SystemExit(f"{TYPES.name}: {name}: {op.name} has no {', '.join(given)}")
@@ -223,9 +227,12 @@ def make(name, cell):
     params = params_of(symbol, cell.get("optional", "").split(), cell.get("kinds"))
     for p in params:
         p.int4 = p.name in cell.get("int4", "").split()
-        p.opaque = opaque_mask(symbol) if p.name in cell.get("moves", "").split() else 0
+        beyond = cell.get("beyond", "")
+        p.opaque = (
+            opaque_mask(symbol, beyond=beyond) if p.name in cell.get("moves", "").split() else 0
+        )
         p.converts = p.name in cell.get("converts", "").split()
-        p.opaque |= opaque_mask(symbol, CONVERTED, cell.get("beyond", "")) if p.converts else 0
+        p.opaque |= opaque_mask(symbol, CONVERTED, beyond) if p.converts else 0
     return Operator(
         symbol, facts(symbol)["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),

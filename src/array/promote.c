@@ -255,7 +255,7 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
         }
     }
     if (dtype != ASN_DTYPE_NONE && free_result) {
-        if (!asn_op_has_loop(op, dtype))
+        if (!asn_op_has_numpy_loop(op, dtype))
             return asn_error_set(
                 ASN_ERR_NO_LOOP,
                 "No loop matching the specified signature and casting was "

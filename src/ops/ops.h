@@ -19,7 +19,7 @@ enum {
     ASN_OPF_DIVIDES = 32,  /* an integer loop that reports division by zero */
     ASN_OPF_POLE = 64,     /* a finite argument has an infinite result */
     ASN_OPF_WIDENS = 128,  /* folds integers in 64 bits */
-    ASN_OPF_NO_BOOL = 256, /* refuses bool, which an integer loop would hold */
+    ASN_OPF_NO_BOOL = 256, /* NumPy refuses bool, though a loop would hold it */
     /* What follows from a row's expressions (tools/optable.py). */
     ASN_OPF_EXTREME = 512,
     ASN_OPF_TRUTH = 1024, /* reads its operands as true or false */
@@ -67,6 +67,11 @@ static inline bool asn_op_compares(asn_op op) {
 }
 static inline bool asn_op_has_loop(asn_op op, asn_dtype dtype) {
     return asn_op_table[op].dtype_mask >> dtype & 1;
+}
+/* Whether NumPy's ufunc has that loop, too: a device may have one of bool besides. */
+static inline bool asn_op_has_numpy_loop(asn_op op, asn_dtype dtype) {
+    bool refused = dtype == ASN_BOOL && asn_op_table[op].flags & ASN_OPF_NO_BOOL;
+    return asn_op_has_loop(op, dtype) && !refused;
 }
 
 #endif

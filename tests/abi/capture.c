@@ -102,6 +102,202 @@ static void test_events(void) {
     CHECK_OK(aclrtDestroyStream(stream));
 }
 
+/* Two streams that join a capture, one by the other, and return: the order of the events
+ * holds whichever stream the model runs on. */
+static void test_streams_that_join(void) {
+    enum { N = 1000 };
+    static float a[N], b[N], c[N], d[N];
+    aclrtStream origin = NULL, second = NULL, third = NULL;
+    aclrtEvent fork = NULL, deep = NULL, back = NULL, unused = NULL;
+    aclmdlRI graph = NULL, inside = NULL;
+    aclmdlRICaptureStatus status = ACL_MODEL_RI_CAPTURE_STATUS_NONE;
+    uint32_t id = 0, other_id = 0;
+    CHECK_OK(aclrtCreateStream(&origin));
+    CHECK_OK(aclrtCreateStream(&second));
+    CHECK_OK(aclrtCreateStream(&third));
+    aclrtEvent *events[] = {&fork, &deep, &back, &unused};
+    for (int i = 0; i < 4; i++)
+        CHECK_OK(aclrtCreateEvent(events[i]));
+    CHECK_OK(aclmdlRICaptureBegin(origin, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    launch_add(origin, a, a, b, N, NULL);
+    CHECK_OK(aclrtRecordEvent(fork, origin));
+    CHECK_OK(aclrtStreamWaitEvent(second, fork));
+    CHECK_OK(aclmdlRICaptureGetInfo(second, &status, &inside));
+    CHECK(status == ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE && inside != NULL);
+    CHECK_OK(aclmdlRIGetId(inside, &id));
+    CHECK_ERROR(aclrtSynchronizeStream(second), ACL_ERROR_API_NOT_SUPPORT);
+    launch_add(second, b, a, c, N, NULL);
+    CHECK_OK(aclrtRecordEvent(deep, second));
+    CHECK_OK(aclrtStreamWaitEvent(third, deep));
+    launch_add(third, c, c, d, N, NULL);
+    CHECK_OK(aclrtRecordEvent(back, third));
+    CHECK_ERROR(aclmdlRICaptureEnd(third, &graph), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_OK(aclrtStreamWaitEvent(origin, back)); /* second is behind third */
+    launch_add(origin, d, b, d, N, NULL);
+    CHECK_OK(aclmdlRICaptureEnd(origin, &graph));
+    CHECK(graph == inside);
+    CHECK_OK(aclmdlRICaptureGetInfo(third, &status, &inside));
+    CHECK(status == ACL_MODEL_RI_CAPTURE_STATUS_NONE && inside == NULL);
+    for (int round = 1; round < 4; round++) {
+        for (int i = 0; i < N; i++)
+            a[i] = (float)(i * round);
+        CHECK_OK(aclmdlRIExecuteAsync(graph, round == 2 ? second : origin));
+        CHECK_OK(aclrtSynchronizeStream(round == 2 ? second : origin));
+        int wrong = 0;
+        for (int i = 0; i < N; i++)
+            wrong += d[i] != 8 * (float)(i * round);
+        CHECK(!wrong);
+    }
+    /* A join whose tasks nobody waits for. What was kept is dropped, and all is as it
+     * was. */
+    CHECK_OK(aclmdlRICaptureBegin(origin, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtRecordEvent(fork, origin));
+    CHECK_OK(aclrtStreamWaitEvent(second, fork));
+    CHECK_OK(aclrtRecordEvent(back, second));
+    CHECK_OK(aclrtStreamWaitEvent(origin, back));
+    launch_add(second, b, a, c, N, NULL); /* behind the return */
+    CHECK_ERROR(aclmdlRICaptureEnd(origin, &inside), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_OK(aclrtSynchronizeStream(second));
+    /* An event of a capture that is over, and two captures at a time. */
+    CHECK_OK(aclmdlRICaptureBegin(origin, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICaptureBegin(second, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtRecordEvent(unused, origin));
+    CHECK_ERROR(aclrtStreamWaitEvent(second, unused), ACL_ERROR_RT_CAPTURE_DEPENDENCY);
+    CHECK_OK(aclrtStreamWaitEvent(third, unused));
+    CHECK_OK(aclrtDestroyStream(third)); /* a member that goes away did not return */
+    CHECK_ERROR(aclmdlRICaptureEnd(origin, &inside), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_OK(aclmdlRICaptureEnd(second, &inside));
+    CHECK_OK(aclmdlRIGetId(inside, &other_id));
+    CHECK(id != other_id);
+    CHECK_OK(aclmdlRIDestroy(inside));
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_ERROR(aclmdlRIGetId(graph, &id), ACL_ERROR_RT_INVALID_HANDLE);
+    for (int i = 0; i < 4; i++)
+        CHECK_OK(aclrtDestroyEvent(*events[i]));
+    CHECK_OK(aclrtDestroyStream(origin));
+    CHECK_OK(aclrtDestroyStream(second));
+}
+
+static uint64_t *counted, left;
+
+static void count_down(void *arg) {
+    (void)arg;
+    atomic_fetch_add(&calls, 1);
+    *counted = --left;
+}
+
+/* A model whose body is one host function; graph: where it was captured. */
+static void capture_body(aclrtStream stream, aclmdlRI body, void (*function)(void *),
+                         void *arg) {
+    aclmdlRI graph = NULL;
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(stream, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtLaunchHostFunc(stream, function, arg));
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK(graph == body);
+}
+
+/* if, while and switch, by values that tasks of the model write. */
+static void test_conditions(void) {
+    enum { SWITCHES = 3 };
+    aclrtStream stream = NULL, inner = NULL;
+    aclmdlRI graph = NULL, ifs[2] = {NULL}, loop[1] = {NULL}, cases[SWITCHES] = {NULL};
+    aclmdlRICondHandle choose = NULL, again = NULL, which = NULL;
+    uint64_t *value = NULL, *number = NULL, picked = 1, chosen = 0;
+    int seen[2 + SWITCHES];
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&inner));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    aclmdlRICaptureStatus status;
+    CHECK_OK(aclmdlRICaptureGetInfo(stream, &status, &graph));
+    CHECK_OK(aclmdlRICondHandleCreate(graph, 0, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &choose));
+    CHECK_OK(aclmdlRICondHandleCreate(graph, 3, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &again));
+    CHECK_OK(aclmdlRICondHandleCreate(graph, 1, (aclmdlRICondHandleFlag)0, &which));
+    CHECK_OK(aclmdlRICondHandleGetCondPtr(choose, &value));
+    CHECK_OK(aclmdlRICondHandleGetCondPtr(again, &counted));
+    CHECK_OK(aclmdlRICondHandleGetCondPtr(which, &number));
+    CHECK(*number == 1);
+    CHECK_OK(aclrtMemcpyAsync(value, sizeof *value, &chosen, sizeof chosen,
+                              ACL_MEMCPY_DEVICE_TO_DEVICE, stream));
+    CHECK_OK(aclrtMemcpyAsync(number, sizeof *number, &picked, sizeof picked,
+                              ACL_MEMCPY_DEVICE_TO_DEVICE, stream));
+    aclmdlRICondTaskParams branch = {choose, ACL_MODEL_RI_COND_TYPE_IF, 2, ifs};
+    aclmdlRICondTaskParams repeat = {again, ACL_MODEL_RI_COND_TYPE_WHILE, 1, loop};
+    aclmdlRICondTaskParams pick = {which, ACL_MODEL_RI_COND_TYPE_SWITCH, SWITCHES, cases};
+    CHECK_OK(aclmdlRIAddCondTask(branch, stream, 0));
+    CHECK_OK(aclmdlRIAddCondTask(repeat, stream, 0));
+    CHECK_OK(aclmdlRIAddCondTask(pick, stream, 0));
+    CHECK_ERROR(aclmdlRIAddCondTask(branch, inner, 0), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_ERROR(aclmdlRIAddCondTask(branch, stream, 1), ACL_ERROR_INVALID_PARAM);
+    repeat.size = 2;
+    CHECK_ERROR(aclmdlRIAddCondTask(repeat, stream, 0), ACL_ERROR_INVALID_PARAM);
+    for (int i = 0; i < 2; i++)
+        capture_body(inner, ifs[i], count, &seen[i]);
+    capture_body(inner, loop[0], count_down, NULL);
+    for (int i = 0; i < SWITCHES - 1; i++) /* the last stays empty */
+        capture_body(inner, cases[i], count, &seen[2 + i]);
+    CHECK_ERROR(
+        aclmdlRICaptureToModelRIBegin(inner, ifs[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+        ACL_ERROR_RT_MODEL_CAPTURED);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_ERROR(aclmdlRIExecuteAsync(ifs[0], stream), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_ERROR(aclmdlRIDestroy(ifs[0]), ACL_ERROR_API_NOT_SUPPORT);
+    for (uint64_t round = 0; round < 5; round++) {
+        atomic_store(&calls, 0);
+        for (int i = 0; i < 2 + SWITCHES; i++)
+            seen[i] = -1;
+        chosen = round % 2;
+        picked = round;
+        left = 3;
+        CHECK_OK(aclmdlRIExecuteAsync(graph, stream));
+        CHECK_OK(aclrtSynchronizeStream(stream));
+        CHECK(seen[0] == (chosen ? 0 : -1) && seen[1] == (chosen ? -1 : 0));
+        CHECK(seen[2] == (picked == 0 ? 4 : -1) && seen[3] == (picked == 1 ? 4 : -1));
+        CHECK(atomic_load(&calls) == 4 + (picked < 2) && left == 0);
+    }
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_ERROR(aclmdlRICondHandleGetCondPtr(choose, &value),
+                ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(
+        aclmdlRICaptureToModelRIBegin(inner, ifs[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+        ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtDestroyStream(inner));
+}
+
+/* A model that ends before a body of it does; what is outside of a capture. */
+static void test_conditions_that_are_refused(void) {
+    aclrtStream stream = NULL, inner = NULL;
+    aclmdlRI graph = NULL, body = NULL, ended = NULL;
+    aclmdlRICondHandle handle = NULL;
+    aclmdlRICaptureStatus status;
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&inner));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICaptureGetInfo(stream, &status, &graph));
+    CHECK_ERROR(aclmdlRICondHandleCreate(graph, 0, (aclmdlRICondHandleFlag)2, &handle),
+                ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclmdlRICondHandleCreate(graph, 0, (aclmdlRICondHandleFlag)0, &handle));
+    aclmdlRICondTaskParams params = {handle, ACL_MODEL_RI_COND_TYPE_IF, 1, &body};
+    CHECK_OK(aclmdlRIAddCondTask(params, stream, 0));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_ERROR(aclmdlRICaptureEnd(stream, &ended), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_ERROR(aclmdlRICaptureEnd(inner, &ended), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclmdlRICondHandleCreate(graph, 0, (aclmdlRICondHandleFlag)0, &handle),
+                ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_ERROR(aclmdlRICondHandleGetCondPtr(NULL, NULL), ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_ERROR(aclmdlRICondHandleCreate(graph, 0, (aclmdlRICondHandleFlag)0, &handle),
+                ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtDestroyStream(inner));
+}
+
 static void nothing(void *arg) {
     (void)arg;
 }
@@ -139,6 +335,9 @@ int main(void) {
     CHECK_OK(aclrtSetDevice(0));
     test_operators();
     test_events();
+    test_streams_that_join();
+    test_conditions();
+    test_conditions_that_are_refused();
     test_errors();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());

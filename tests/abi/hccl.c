@@ -414,6 +414,12 @@ static void test_arguments(world *w) {
     HcclCommConfig config;
     memset(&config, 0, sizeof config);
     CHECK_ERROR(HcclCommInitRootInfoConfig(2, &nothing, 0, &config, &none), HCCL_E_PARA);
+    CHECK_ERROR(HcclCommInitRootInfoScalable(2, 3, &nothing, 0, 0, &config, &none),
+                HCCL_E_PARA);
+    CHECK_ERROR(HcclCommInitRootInfoScalable(2, 1, &nothing, 0, 1, &config, &none),
+                HCCL_E_PARA);
+    CHECK_ERROR(HcclCommInitRootInfoScalable(2, 1, &nothing, 0, 0, &config, &none),
+                HCCL_E_PARA);
     CHECK_ERROR(HcclCommInitClusterInfo("/no/such/file", 0, &none),
                 HCCL_E_OPEN_FILE_FAILURE);
     HcclConfigValue option = {1};
@@ -526,7 +532,7 @@ static int as_rank(char **argv) {
         if (w.rank == 0) {
             char whole[256];
             snprintf(whole, sizeof whole, "%s.whole", path);
-            CHECK_OK(HcclGetRootInfo(&info));
+            CHECK_OK(HcclGetRootInfoScalable(&info));
             file = fopen(whole, "wb");
             CHECK(file != NULL && fwrite(&info, sizeof info, 1, file) == 1);
             if (file != NULL) fclose(file);
@@ -539,7 +545,13 @@ static int as_rank(char **argv) {
         }
         HcclCommConfig config;
         HcclCommConfigInit(&config);
-        CHECK_OK(HcclCommInitRootInfoConfig(w.ranks, &info, w.rank, &config, &w.comm));
+        if (w.ranks % 2 == 0) { /* the two functions differ in names alone */
+            CHECK_OK(HcclCommInitRootInfoScalable(w.ranks, 1, &info, w.rank, 0, &config,
+                                                  &w.comm));
+        } else {
+            CHECK_OK(
+                HcclCommInitRootInfoConfig(w.ranks, &info, w.rank, &config, &w.comm));
+        }
     }
     if (w.comm == NULL) return 1;
     if (strcmp(what, "end") == 0) {

@@ -369,6 +369,47 @@ static void test_failure(aclrtStream stream) {
     aclDestroyTensor(p);
 }
 
+/* Numbers of the device, its memory's use, its faults, and what no CPU has. */
+static void test_what_a_device_says(void) {
+    int64_t cores = 0, memory = 0, same = 0;
+    size_t components = 9, left = 0, total = 0;
+    uint64_t timeout = 0;
+    aclrtMemUsageInfo used[2];
+    aclrtErrorInfo fault;
+    void *block = NULL, *address = NULL;
+    CHECK_OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_AICORE_CORE_NUM, &cores));
+    CHECK_OK(aclGetDeviceCapability(0, ACL_DEVICE_INFO_AI_CORE_NUM, &same));
+    CHECK(cores == same && cores > 0);
+    CHECK_OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_L2_CACHE_SIZE, &same));
+    CHECK_OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_PHY_CHIP_ID, &same));
+    CHECK(same == 0);
+    CHECK_OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE, &memory));
+    CHECK_OK(aclrtGetMemInfo(ACL_HBM_MEM, &left, &total));
+    CHECK(memory == (int64_t)total);
+    CHECK_ERROR(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_MAINBOARD_ID, &same),
+                ACL_ERROR_FEATURE_UNSUPPORTED);
+    CHECK_ERROR(aclrtGetDeviceInfo(63, ACL_DEV_ATTR_PHY_CHIP_ID, &same),
+                ACL_ERROR_RT_INVALID_DEVICEID);
+    CHECK_OK(aclrtGetMemUsageInfo(0, used, 2, &components));
+    CHECK(components == 1 && strcmp(used[0].name, "APP") == 0);
+    uint64_t before = used[0].curMemSize;
+    CHECK_OK(aclrtMalloc(&block, 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST));
+    CHECK_OK(aclrtGetMemUsageInfo(0, used, 1, &components));
+    CHECK(used[0].curMemSize == before + (1 << 20));
+    CHECK_OK(aclrtFree(block));
+    CHECK_OK(aclrtGetMemUsageInfo(0, used, 1, &components));
+    CHECK(used[0].curMemSize == before && used[0].memPeakSize >= before + (1 << 20));
+    CHECK_OK(aclrtGetMemUsageInfo(0, used, 0, &components));
+    CHECK(components == 0);
+    CHECK_OK(aclrtSetOpExecuteTimeOutV2(1000, &timeout));
+    CHECK(timeout == UINT64_MAX);
+    CHECK_OK(aclrtGetErrorVerbose(0, &fault));
+    CHECK(fault.errorType == ACL_RT_NO_ERROR && !fault.tryRepair && !fault.hasDetail);
+    CHECK_ERROR(aclrtRepairError(0, &fault), ACL_ERROR_FEATURE_UNSUPPORTED);
+    CHECK_ERROR(aclrtGetHardwareSyncAddr(&address), ACL_ERROR_FEATURE_UNSUPPORTED);
+    CHECK_ERROR(aclStressDetect(0, NULL, 0), ACL_ERROR_FEATURE_UNSUPPORTED);
+}
+
 /* ---- the rest */
 
 static void test_rest(aclrtStream stream) {
@@ -393,6 +434,11 @@ static void test_rest(aclrtStream stream) {
     aclCANNPackageVersion version;
     CHECK_OK(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, &version));
     CHECK(version.version[0] != 0 && version.majorVersion[0] != 0);
+    char text[ACL_PKG_VERSION_MAX_SIZE] = "";
+    CHECK_OK(aclsysGetVersionStr("runtime", text));
+    CHECK(strcmp(text, version.version) == 0);
+    CHECK_ERROR(aclsysGetVersionStr("no such package", text), ACL_ERROR_INVALID_PARAM);
+    test_what_a_device_says();
     aclrtUtilizationInfo load = {-2, -2, -2, -2, NULL};
     CHECK_OK(aclrtGetDeviceUtilizationRate(0, &load));
     CHECK(load.aicpuUtilization >= -1 && load.aicpuUtilization <= 100);

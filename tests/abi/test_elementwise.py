@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from aclnn import AclError, run
 
 RNG = np.random.default_rng(1)
@@ -65,6 +66,26 @@ def test_unary(name, dtype):
     a = make(dtype)
     want = UNARY_FLOAT[name](a)
     close(run(name, a, np.empty_like(a)), want)
+
+
+def test_sign_of_truth_values():
+    """As in PyTorch; NumPy has no loop for it."""
+    a = make("bool")
+    np.testing.assert_array_equal(run("Sign", a, np.empty_like(a)), a)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_rsqrt_of_complex(dtype):
+    a = (make(dtype) - 1) * np.dtype(dtype).type(3 - 1j)
+    want = torch.rsqrt(torch.tensor(a.astype(complex))).numpy().astype(dtype)
+    close(run("Rsqrt", a, np.empty_like(a)), want, "complex64" if dtype == "complex64" else None)
+    copy = a.copy()
+    run("InplaceRsqrt", copy)
+    np.testing.assert_array_equal(copy, run("Rsqrt", a, np.empty_like(a)))
+    hard = np.array([0, np.inf, -1, 4, complex(np.nan, 1)], dtype)
+    np.testing.assert_array_equal(
+        run("Rsqrt", hard, np.empty_like(hard)), torch.rsqrt(torch.tensor(hard)).numpy()
+    )
 
 
 def test_integers_in_float_functions():

@@ -127,6 +127,44 @@ def test_cast_complex32(layout):
     same(out, want)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fill_complex32(layout):
+    """As torch.zeros and torch.Tensor.fill_ of torch.chalf."""
+    for value in (
+        1.5,
+        2**0.5 - 3e5j,
+        np.complex64(0.1 + 7j),
+        np.float16(-0.5),
+        np.int32(-3),
+        complex(np.nan, np.inf),
+    ):
+        x = words(C32, 3, 4, layout=layout)
+        run("InplaceFillScalar", Words(x, C32), value)
+        want = torch.tensor(complex(value), dtype=torch.complex128).to(torch.complex32)
+        same(x, np.full((3, 4), want.view(torch.int32).numpy().view(np.uint32)))
+    run("InplaceZero", Words(x, C32))
+    same(x, 0)
+    run("InplaceFillScalar", Words(words(C32, 0, 4), C32), 1)
+    with pytest.raises(AclError, match="161002"):
+        run("InplaceFillScalar", Words(words(E4M3, 3), E4M3), 1)
+    with pytest.raises(AclError, match="161002"):
+        run("InplaceOne", Words(words(C32, 3), C32))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_complex_of_halves(layout):
+    real, imag = (laid(RNG.standard_normal(s).astype(np.float16), layout) for s in ((3, 1), (3, 4)))
+    out = laid(np.full((3, 4), 7, np.uint32), layout)
+    run("Complex", real, imag, Words(out, C32))
+    pairs = np.stack(np.broadcast_arrays(real, imag), -1)
+    same(np.ascontiguousarray(out), np.ascontiguousarray(pairs).view(np.uint32)[..., 0])
+    for bad in ((words(C32, 3), imag[0], Words(words(C32, 3, 4), C32)), (real, imag, out)):
+        with pytest.raises(AclError, match="161002"):
+            run("Complex", *bad)
+    with pytest.raises(AclError, match="161002"):
+        run("Polar", real.astype(np.float32), imag.astype(np.float32), Words(out, C32))
+
+
 def test_refused():
     x, out = words(E4M3, 3, 4), np.empty((4, 3), np.uint8)
     for bad in ((Words(x, E4M3), Words(out, E5M2)), (Words(x, E4M3), out), (x, Words(out, E4M3))):

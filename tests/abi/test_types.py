@@ -225,6 +225,76 @@ def test_activations():
     check("Relu6", [a * 9], np.clip(a * 9, 0, 6))
 
 
+def test_what_torch_npu_has_no_operator_for():
+    """Types that functions of torch_npu's own call: npu_max, npu_silu, npu_layer_norm_eval, npu_sort_v2, ..."""
+    a, b = normal(3, 4), normal(3, 4)
+    for name, best, where in (
+        ("ArgMaxWithValue", np.max, np.argmax),
+        ("ArgMinWithValue", np.min, np.argmin),
+    ):
+        found, values = np.full((3, 1), -1, np.int32), np.zeros((3, 1), np.float32)
+        assert call(name, [a], [found, values], dimension=1, keep_dims=True) == 0
+        np.testing.assert_array_equal(values, best(a, 1, keepdims=True))
+        np.testing.assert_array_equal(found, where(a, 1, keepdims=True))
+    leaf = torch.tensor(a, requires_grad=True)
+    for name, more, f, options in (("MishGrad", [], torch.nn.functional.mish, {}),
+                                   ("SwishGrad", [b], torch.nn.functional.silu, {}),
+                                   ("SwishGrad", [b], lambda x: x * torch.sigmoid(1.5 * x), {"scale": 1.5})):  # fmt: skip
+        (want,) = torch.autograd.grad(f(leaf), leaf, torch.tensor(b))
+        check(name, [b, a, *more], want, rtol=1e-5, **options)
+    check("Swish", [a], a / (1 + np.exp(-a)), rtol=1e-5, scale=1.0)
+    check("SortV2", [a], np.sort(a, 1), axis=1, descending=False)
+    check("SortV2", [a], -np.sort(-a, 0), axis=0, descending=True)
+    bits = np.packbits(a.reshape(-1) >= 0, bitorder="little")
+    packed = np.zeros((1, 2), np.uint8)
+    assert call("SignBitsPack", [a.reshape(-1)], [packed], size=1) == 0
+    assert packed[0, 0] == bits[0] and packed[0, 1] % 16 == bits[1]
+    check("SignBitsUnpack", [packed.reshape(-1)[:1]], np.where(np.unpackbits(packed[0, :1], bitorder="little"), 1, -1)
+          .astype(np.float32).reshape(1, 8), size=1, dtype=0)  # fmt: skip
+    labels = np.exp(b) / np.exp(b).sum(1, keepdims=True)
+    loss, grad = np.zeros(3, np.float32), np.zeros((3, 4), np.float32)
+    assert call("SoftmaxCrossEntropyWithLogits", [a, labels], [loss, grad]) == 0
+    soft = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    np.testing.assert_allclose(loss, -(labels * np.log(soft)).sum(1), rtol=1e-5)
+    np.testing.assert_allclose(grad, soft - labels, rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_of_extremes_and_padding():
+    """ArgMaxGrad puts one number into every line; Pad's numbers are pairs by dimension, first to last."""
+    a = normal(3, 4, 2)
+    for dim, shape in ((0, (4, 2)), (1, (3, 2)), (-1, (3, 4))):
+        index = rng.integers(0, a.shape[dim], shape).astype(np.int32)
+        values, want = normal(*shape), a.copy()
+        np.put_along_axis(
+            want, np.expand_dims(index, dim).astype(np.int64), np.expand_dims(values, dim), dim
+        )
+        check("ArgMaxGrad", [a, index, values], want, dimension=dim)
+    assert call("ArgMaxGrad", [a, index, values], [a.copy()], dimension=5) == 100000
+    assert call("ArgMaxGrad", [a, index, values], [a.copy()]) == 100023
+    for dtype in (np.int32, np.int64):
+        pads = np.array([[1, 0], [0, 2], [3, 1]], dtype)
+        check("Pad", [a, pads], np.pad(a, pads))
+    assert call("Pad", [a, pads.reshape(-1)[:5]], [a.copy()]) == 100021
+
+
+@pytest.mark.parametrize("name", ["LayerNorm", "LayerNormV3"])
+def test_layer_norm(name):
+    x, gamma, beta, dy = normal(2, 3, 4), normal(3, 4), normal(3, 4), normal(2, 3, 4)
+    leaves = [torch.tensor(t, requires_grad=True) for t in (x, gamma, beta)]
+    want = torch.nn.functional.layer_norm(leaves[0], (3, 4), leaves[1], leaves[2], 1e-3)
+    want.backward(torch.tensor(dy))
+    outs = [np.zeros(s, np.float32) for s in ((2, 3, 4), (2, 1, 1), (2, 1, 1))]
+    assert (
+        call(name, [x, gamma, beta], outs, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-3)
+        == 0
+    )
+    np.testing.assert_allclose(outs[0], want.detach(), rtol=1e-5, atol=1e-6)
+    grads = [np.zeros(t.shape, np.float32) for t in (x, gamma, beta)]
+    assert call("LayerNormGrad", [dy, x, outs[2], outs[1], gamma], grads) == 0
+    for got, leaf in zip(grads, leaves, strict=True):
+        np.testing.assert_allclose(got, leaf.grad, rtol=1e-4, atol=1e-5)
+
+
 LSTM = {"cell_type": "LSTM", "direction": "UNIDIRECTIONAL", "cell_depth": 1, "use_peephole": False, "keep_prob": 1.0,
         "cell_clip": -1.0, "num_proj": 0, "time_major": True, "activation": "tanh"}  # fmt: skip
 
@@ -282,6 +352,65 @@ def test_lstm(time, biases, order):
     assert np.isfinite(grads[2]).all()
 
 
+@pytest.mark.parametrize("direction", ["UNIDIRECTIONAL", "REDIRECTIONAL"])
+@pytest.mark.parametrize("ends", [None, "counts", "mask"])
+def test_lstm_with_one_weight(direction, ends):
+    """DynamicRNN and its gradient, against a network whose sequences are computed one by one."""
+    time, batch, width, hidden = 4, 3, 5, 6
+    torch.manual_seed(8)
+    steps = [time] * batch if ends is None else [2, 4, 0]
+    net = torch.nn.LSTM(width, hidden).requires_grad_()
+    x, h, c = (torch.randn(*s, requires_grad=True)
+               for s in ((time, batch, width), (1, batch, hidden), (1, batch, hidden)))  # fmt: skip
+    turn = (lambda a: a.flip(0)) if direction == "REDIRECTIONAL" else (lambda a: a)
+    columns, last = [], []
+    for b, n in enumerate(steps):
+        begin = (h[:, b : b + 1].contiguous(), c[:, b : b + 1].contiguous())
+        y, end = net(turn(x[:n, b : b + 1]), begin) if n else (x.new_zeros(0, 1, hidden), begin)
+        columns.append(torch.cat([turn(y), y.new_zeros(time - n, 1, hidden)]))
+        last.append(end)
+    y = torch.cat(columns, 1)
+    h_last, c_last = (torch.cat([end[k] for end in last], 1) for k in range(2))
+    dy, dh, dc = torch.randn_like(y), torch.randn_like(h), torch.randn_like(c)
+    (y * dy).sum().add((h_last * dh).sum()).add((c_last * dc).sum()).backward()
+
+    def joined(a, b):
+        return torch.cat([a, b], 1).T.contiguous().detach().numpy()
+
+    w = joined(net.weight_ih_l0, net.weight_hh_l0)
+    b = (net.bias_ih_l0 + net.bias_hh_l0).detach().numpy()
+    mask = (np.arange(time)[:, None, None] < np.array(steps)[:, None]).repeat(hidden, 2)
+    length = {None: None, "counts": np.array(steps, np.int32), "mask": mask.astype(np.float16)}[
+        ends
+    ]
+    begin = [a.detach().numpy() for a in (h, c)]
+    outs = [np.full((time, batch, hidden), np.nan, np.float32) for _ in range(8)]
+    options = {**LSTM, "direction": direction, "gate_order": "ifjo", "forget_bias": 0.0}
+    given = [x.detach().numpy(), w, b, length, *begin]
+    assert call("DynamicRNN", given, outs, is_training=True, **options) == 0, (
+        lib.aclGetRecentErrMsg()
+    )
+    at = 0 if direction == "REDIRECTIONAL" else time - 1
+    for got, want in ((outs[0], y), (outs[1][at], h_last[0]), (outs[2][at], c_last[0])):
+        np.testing.assert_allclose(got, want.detach(), rtol=1e-5, atol=1e-6)
+    zero = np.zeros((), np.float32)
+    flat = [np.ascontiguousarray(a[0]) for a in (*begin, dh.numpy(), dc.numpy())]
+    grads = [np.full(a.shape, np.nan, np.float32) for a in (w, b, x, *flat[:2])]
+    given = [given[0], w, b, outs[0], *flat[:2], outs[1], outs[2], dy.numpy(), *flat[2:], *outs[3:],
+             zero if length is None else length, zero.astype(np.uint8), zero, zero, zero]  # fmt: skip
+    code = call("DynamicRNNGrad", given, grads, **{**options, "keep_prob": -1.0, "cell_depth": 0})
+    assert code == 0, lib.aclGetRecentErrMsg()
+    want = [
+        joined(net.weight_ih_l0.grad, net.weight_hh_l0.grad),
+        net.bias_ih_l0.grad,
+        x.grad,
+        h.grad[0],
+        c.grad[0],
+    ]
+    for got, right in zip(grads, want, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-5, atol=2e-6)
+
+
 def test_lstms_that_are_refused():
     a, w, b, h = normal(2, 3, 5), normal(5, 16), normal(4, 16), normal(1, 3, 4)
     outs = [np.zeros((2, 3, 4), np.float32) for _ in range(8)]
@@ -297,7 +426,12 @@ def test_lstms_that_are_refused():
     refused("numProj", num_proj=2)
     refused("forgetBias", forget_bias=1.0)
     refused("cellClip", cell_clip=2.0)
-    refused("seq_length", inputs=(a, w, b, None, np.ones(3, np.int32), h, h))
+    refused("seqLength", inputs=(a, w, b, None, np.ones(4, np.int32), h, h))
+    refused("seqLength", inputs=(a, w, b, None, np.array([1, 3, 0], np.int32), h, h))
+    refused("seqLength", inputs=(a, w, b, None, np.ones((2, 3), np.float16), h, h))
+    holes = np.ones((2, 3, 4), np.float16)
+    holes[0] = 0
+    refused("seqLength", inputs=(a, w, b, None, holes, h, h))
     refused("weightInput", inputs=(a, w[:4].copy(), b, None, None, h, h))
     refused("initH", inputs=(a, w, b, None, None, h[:, :2].copy(), h))
     refused("elements", inputs=(a[:0].copy(), w, b, None, None, h, h))

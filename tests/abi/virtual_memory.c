@@ -54,9 +54,13 @@ static void test_errors(void) {
     aclrtPhysicalMemProp far = huge;
     far.location.id = 63;
     CHECK_ERROR(aclrtReserveMemAddress(&at, 0, 0, NULL, 0), ACL_ERROR_INVALID_PARAM);
-    CHECK_ERROR(aclrtReserveMemAddress(&at, 4097, 0, NULL, 0), ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclrtReserveMemAddress(&at, 512, 0, NULL, 1)); /* torch_npu asks so little */
+    CHECK_OK(aclrtReleaseMemAddress(at));
+    CHECK_ERROR(aclrtReserveMemAddress(&at, MIB, 1, NULL, 0), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtReserveMemAddress(NULL, MIB, 0, NULL, 0), ACL_ERROR_INVALID_PARAM);
     CHECK_ERROR(aclrtMallocPhysical(&memory, MIB, &huge, 0), ACL_ERROR_INVALID_PARAM);
+    CHECK_ERROR(aclrtMallocPhysical(&memory, (size_t)1 << 46, &huge, 0),
+                ACL_ERROR_RT_MEMORY_ALLOCATION); /* more than the device has */
     CHECK_ERROR(aclrtMallocPhysical(&memory, 2 * MIB, &far, 0),
                 ACL_ERROR_RT_INVALID_DEVICEID);
     CHECK_ERROR(aclrtMallocPhysical(&memory, 2 * MIB, NULL, 0), ACL_ERROR_INVALID_PARAM);

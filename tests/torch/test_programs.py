@@ -189,3 +189,139 @@ def test_asnumpy_and_torch_exchange(npu):
         assert torch.from_dlpack(np.ones(3)).npu().sum().item() == 3
         """
     )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_recurrent_networks(npu, packed):
+    """nn.LSTM of several layers and directions: aclnnLSTM, or the type DynamicRNN. Of packed sequences torch_npu loses the
+    gradient of the second direction's last state, and unpacks the input's by PyTorch's rows although its own are padded."""
+    npu(
+        f"""
+        import copy, itertools
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+        for layers, both, bias in itertools.product((1, 2), (False, True), (False, True)):
+            torch.manual_seed(0)
+            net = torch.nn.LSTM(3, 4, layers, bidirectional=both, bias=bias)
+            results = []
+            for device in ("cpu", "npu"):
+                x = torch.linspace(-1, 1, 45).reshape(5, 3, 3).to(device).requires_grad_()
+                there = copy.deepcopy(net).to(device)
+                y, (h, c) = there(pack_padded_sequence(x, [5, 3, 2]) if {packed} else x)
+                y = pad_packed_sequence(y)[0] if {packed} else y
+                loss = (y * y).sum() if {packed} else (y * y).sum() + (h * c).sum()
+                loss.backward()
+                grads = [p.grad for p in there.parameters()] + ([] if {packed} else [x.grad])
+                results.append([t.cpu() for t in (y, h, c, *grads)])
+            torch.testing.assert_close(results[1], results[0], rtol=1e-5, atol=1e-6)
+        """
+    )
+
+
+@pytest.mark.parametrize("allocator", ["max_split_size_mb:40", "expandable_segments:True"])
+def test_out_of_memory(npu, allocator):
+    """The device's limit is met as PyTorch's own error, and memory that was given back can be had."""
+    npu(
+        """
+        a = [torch.zeros(20 << 20, dtype=torch.uint8, device="npu") for _ in range(2)]
+        for size in (50 << 20, 1 << 45):
+            try:
+                torch.zeros(size, dtype=torch.uint8, device="npu")
+                raise SystemExit("no error")
+            except torch.OutOfMemoryError as error:
+                assert "Tried to allocate" in str(error)
+        assert sum(t.sum().item() for t in a) == 0
+        del a
+        assert torch.ones(50 << 20, dtype=torch.uint8, device="npu").sum().item() == 50 << 20
+        """,
+        ASNUMPY_CPU_MEMORY="100000000",
+        PYTORCH_NPU_ALLOC_CONF=allocator,
+    )
+
+
+def test_functions_that_call_a_type(npu):
+    """Functions of torch_npu's own for which CANN has no two-phase operator, against PyTorch's."""
+    npu(
+        """
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        x, m = torch.randn(2, 3, 4), torch.randn(4, 5)
+        for dim in range(3):
+            for got, want in ((torch_npu.npu_max(x.npu(), dim), x.max(dim)), (torch_npu.npu_min(x.npu(), dim), x.min(dim))):
+                assert torch.equal(got[0].cpu(), want[0]) and torch.equal(got[1].cpu().long(), want[1])
+            assert torch.equal(torch_npu.npu_sort_v2(x.npu(), dim).cpu(), x.sort(dim)[0])
+            a, b = x.clone().requires_grad_(), x.npu().requires_grad_()
+            a.max(dim)[0].square().sum().backward()
+            torch_npu.npu_max(b, dim)[0].square().sum().backward()
+            torch.testing.assert_close(b.grad.cpu(), a.grad)
+        index = torch.randint(x.shape[1], (len(x), *x.shape[2:]))
+        want = x.scatter(1, index.unsqueeze(1), 7.0)
+        got = torch_npu.npu_scatter(x.npu(), index.npu().int(), torch.full(index.shape, 7.0).npu(), 1)
+        assert torch.equal(got.cpu(), want)
+        assert torch.equal(torch_npu.npu_pad(x.npu(), [1, 0, 0, 2, 3, 1]).cpu(), F.pad(x, (3, 1, 0, 2, 1, 0)))
+        a, b = x.clone().requires_grad_(), x.npu().requires_grad_()
+        for f, g in ((F.mish, torch_npu.npu_mish), (F.silu, torch_npu.npu_silu)):
+            f(a).square().sum().backward()
+            g(b).square().sum().backward()
+        torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=1e-5, atol=1e-6)
+        labels = m.flip(1).softmax(1)
+        loss = torch_npu.npu_softmax_cross_entropy_with_logits(m.npu(), labels.npu()).cpu()
+        torch.testing.assert_close(loss, F.cross_entropy(m, labels, reduction="none"))
+        torch.testing.assert_close(torch_npu.npu_layer_norm_eval(x.npu(), [4]).cpu(), F.layer_norm(x, [4]))
+        bits = torch_npu.npu_sign_bits_pack(m.reshape(-1).npu()[:16], 1)
+        signs = torch_npu.npu_sign_bits_unpack(bits.reshape(-1), 1, torch.float32).reshape(-1).cpu()
+        assert torch.equal(signs, m.reshape(-1)[:16].sign())
+        """
+    )
+
+
+def test_captured_graphs_of_several_streams(npu):
+    """A stream that waits for the captured one is captured, too, until it is waited for."""
+    npu(
+        """
+        a = torch.ones(1000, device="npu")
+        side, graph = torch.npu.Stream(), torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            b = a * 2
+            side.wait_stream(torch.npu.current_stream())
+            with torch.npu.stream(side):
+                c = (b + 1).sum()
+            d = b - 3
+            torch.npu.current_stream().wait_stream(side)
+            e = d * c
+        for value in (3.0, -4.0):
+            a.fill_(value)
+            graph.replay()
+            torch.npu.synchronize()
+            assert e.tolist() == [(2 * value - 3) * (2 * value + 1) * 1000] * 1000
+        side.synchronize()
+        broken = torch.npu.NPUGraph()
+        try:
+            with torch.npu.graph(broken):
+                side.wait_stream(torch.npu.current_stream())
+                with torch.npu.stream(side):
+                    c = b + 1
+            raise SystemExit("no error")
+        except RuntimeError as error:
+            assert "does not wait for" in str(error) or "107025" in str(error), error
+        """
+    )
+
+
+def test_conditions_of_captured_graphs(npu):
+    npu(
+        """
+        total, wanted = torch.zeros(4, device="npu"), torch.zeros((), dtype=torch.bool, device="npu")
+        graph = torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            graph.begin_capture_to_if_node(wanted)
+            total.add_(1)
+            graph.end_capture_to_conditional_node()
+            twice = total * 2
+        for value, sum_ in ((True, 1), (False, 1), (True, 2)):
+            wanted.fill_(value)
+            graph.replay()
+            torch.npu.synchronize()
+            assert twice.tolist() == [2.0 * sum_] * 4
+        """
+    )

@@ -18,7 +18,8 @@ typedef struct rt_event {
     uint64_t recorded, done;
     int64_t time_ns; /* when the newest finished record was reached */
     rt_ipc_event
-        *shared; /* of several processes: counts for recorded and done; or NULL */
+        *shared;   /* of several processes: counts for recorded and done; or NULL */
+    rt_mark *mark; /* of the newest record, if it was captured; or NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
 } rt_event;
@@ -48,6 +49,7 @@ static void event_release(rt_event *e) {
     pthread_mutex_unlock(&e->lock);
     if (!last) return;
     if (e->shared != NULL) rt_ipc_event_free(e->shared);
+    rt_mark_release(e->mark);
     asn_arena_give(&events, e);
 }
 
@@ -143,6 +145,7 @@ static aclError event_make(aclrtEvent *event, uint32_t flags, rt_ipc_event *shar
     }
     e->flags = flags;
     e->shared = shared;
+    e->mark = NULL;
     e->references = 1;
     e->recorded = e->done = 0;
     e->time_ns = 0;
@@ -224,7 +227,15 @@ ASN_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     pthread_mutex_lock(&e->lock);
     uint64_t number = e->shared ? rt_ipc_event_record(e->shared) : ++e->recorded;
     pthread_mutex_unlock(&e->lock);
-    return event_do(s, task_record, e, number);
+    code = event_do(s, task_record, e, number);
+    rt_mark *mark = NULL, *before;
+    if (code == ACL_SUCCESS) code = rt_mark_take(s, &mark);
+    pthread_mutex_lock(&e->lock);
+    before = e->mark;
+    e->mark = mark;
+    pthread_mutex_unlock(&e->lock);
+    rt_mark_release(before);
+    return code;
 }
 
 /* Makes the event unrecorded, in stream order. */
@@ -241,13 +252,20 @@ ASN_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
     return event_do(s, task_reset, e, number);
 }
 
-/* Later tasks of the stream wait until the event's last record is reached. */
+/* Later tasks of the stream wait until the event's last record is reached. If that is in
+ * a capture, the stream is captured from here on, too. */
 ASN_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get("aclrtStreamWaitEvent", event, &code);
     if (e == NULL) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
+    pthread_mutex_lock(&e->lock);
+    rt_mark *mark = rt_mark_share(e->mark);
+    pthread_mutex_unlock(&e->lock);
+    if (mark != NULL) code = rt_mark_wait(s, mark);
+    rt_mark_release(mark);
+    if (code != ACL_SUCCESS) return code;
     bool done;
     uint64_t number = event_newest(e, &done);
     return done ? ACL_SUCCESS : event_push(s, task_wait, e, number);

@@ -33,6 +33,21 @@ ASN_API aclError aclsysGetCANNVersion(aclCANNPackageName name,
     return ACL_SUCCESS;
 }
 
+/* The same version as text (128 bytes suffice), by the name of a package. */
+ASN_API aclError aclsysGetVersionStr(char *pkgName, char *versionStr) {
+    static const char *const packages[] = {"cann",    "runtime", "compiler", "opp",
+                                           "toolkit", "hccl",    "driver",   "firmware"};
+    RT_CHECK_NOT_NULL("aclsysGetVersionStr", pkgName);
+    RT_CHECK_NOT_NULL("aclsysGetVersionStr", versionStr);
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
+        if (strcmp(pkgName, packages[i]) != 0) continue;
+        strcpy(versionStr, ASN_CANN_VERSION);
+        return ACL_SUCCESS;
+    }
+    return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                     "aclsysGetVersionStr: there is no package %.64s", pkgName);
+}
+
 /* ---- log */
 
 /* An integer of the environment, read at each line: a program may change it. */

@@ -42,10 +42,18 @@ typedef struct rt_task {
     rt_launch launch;
 } rt_task;
 
-/* Captured tasks (capture.c): a graph owns those it was given. */
+/* Captured tasks (capture.c): a graph owns those it was given. A stream is a member of
+ * the capture, by number; 0 is the one that began it. */
 typedef struct rt_graph rt_graph;
-void rt_graph_add(rt_graph *graph, rt_task *task); /* under the stream's lock */
-void rt_graph_abandon(rt_graph *graph); /* its stream goes away during the capture */
+void rt_graph_add(rt_graph *graph, uint32_t member, rt_task *task);
+void rt_graph_abandon(rt_graph *graph, uint32_t member); /* the stream goes away */
+/* What an event stands for that is recorded on a captured stream; *mark is NULL on
+ * another. A stream that waits for it is captured from there on, too. */
+typedef struct rt_mark rt_mark;
+aclError rt_mark_take(rt_stream *stream, rt_mark **mark);
+rt_mark *rt_mark_share(rt_mark *mark); /* NULL: nothing to share, or to release */
+void rt_mark_release(rt_mark *mark);
+aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark);
 
 /* Around operators (hooks.c, allocator.c, profile/). */
 void asnrtHook(uint32_t hook, bool on);
@@ -87,9 +95,10 @@ uint32_t *rt_stream_tag(rt_stream *stream);
 _Atomic uint32_t *rt_stream_limits(rt_stream *stream);    /* by kind of core; 0: none */
 void rt_stream_stops(rt_stream *stream, bool at_failure); /* stream_attribute.c */
 bool rt_stream_does_stop(rt_stream *stream);
-rt_graph *rt_stream_graph(rt_stream *stream); /* NULL: not captured */
-/* Sets the graph, if the present one is as expected. */
-bool rt_stream_capture(rt_stream *stream, rt_graph *expected, rt_graph *graph);
+rt_graph *rt_stream_graph(rt_stream *stream, uint32_t *member); /* NULL: not captured */
+/* Sets the graph and the stream's number there, if the present one is as expected. */
+bool rt_stream_capture(rt_stream *stream, rt_graph *expected, rt_graph *graph,
+                       uint32_t member);
 
 /* Runs `run` inline when it is small and the stream idle, else queues a copy of its
  * argument. */
@@ -110,6 +119,11 @@ aclError rt_object_free(asnd_arena *arena, const char *function, const char *par
                         const void *handle);
 bool rt_readable(const void *p, size_t size); /* without touching it */
 
+/* Device memory that is no block (virtual.c) counts against the same limit; false: there
+ * is not that much. */
+bool rt_memory_take(int32_t device, size_t size);
+void rt_memory_give(int32_t device, size_t size);
+size_t rt_memory_limit(void);
 /* Allocations by address (blocks.c), under the lock of memory.c. */
 bool rt_blocks_add(uintptr_t begin, size_t size); /* false: out of memory */
 void rt_blocks_remove(uintptr_t begin);           /* one that was added */

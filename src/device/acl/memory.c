@@ -36,6 +36,9 @@ static struct {
     size_t capacity, live,
         occupied; /* capacity is a power of two; occupied counts removed */
     size_t device_bytes, limit;
+    struct {
+        size_t now, peak; /* bytes of each device */
+    } used[RT_MAX_DEVICES];
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Where a search begins: the low 6 bits of an address are 0. */
@@ -137,6 +140,20 @@ static bool device_has_room(size_t size, int kind) {
     return size <= registry.limit && registry.device_bytes <= registry.limit - size;
 }
 
+/* Counts bytes that a device takes. */
+static void device_take(int32_t device, size_t size) {
+    registry.device_bytes += size;
+    registry.used[device].now += size;
+    if (registry.used[device].peak < registry.used[device].now)
+        registry.used[device].peak = registry.used[device].now;
+}
+
+/* The reverse. */
+static void device_give(int32_t device, size_t size) {
+    registry.device_bytes -= size;
+    registry.used[device].now -= size;
+}
+
 /* The block is made with the lock held, so that two threads cannot pass the limit
  * together. */
 static aclError block_register(void **out, size_t size, int kind, int32_t device,
@@ -156,7 +173,7 @@ static aclError block_register(void **out, size_t size, int kind, int32_t device
         registry_put(registry.table, registry.capacity, entry);
         registry.live++;
         registry.occupied++;
-        if (kind == KIND_DEVICE) registry.device_bytes += rounded;
+        if (kind == KIND_DEVICE) device_take(device, rounded);
     }
     size_t used = registry.device_bytes;
     pthread_mutex_unlock(&registry.lock);
@@ -196,7 +213,7 @@ static aclError memory_free(const char *function, void *p, int kind) {
         atomic_fetch_add(&asnrtBlockChanges, 1);
         a->address = 1;
         registry.live--;
-        if (kind == KIND_DEVICE) registry.device_bytes -= gone.size;
+        if (kind == KIND_DEVICE) device_give(gone.device, gone.size);
     }
     pthread_mutex_unlock(&registry.lock);
     if (gone.kind == kind) {
@@ -211,6 +228,28 @@ static aclError memory_free(const char *function, void *p, int kind) {
     return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %p is %s memory; use %s", function, p,
                      kind == KIND_DEVICE ? "host" : "device",
                      kind == KIND_DEVICE ? "aclrtFreeHost" : "aclrtFree");
+}
+
+bool rt_memory_take(int32_t device, size_t size) {
+    pthread_mutex_lock(&registry.lock);
+    bool room = device_has_room(size, KIND_DEVICE);
+    if (room) device_take(device, size);
+    pthread_mutex_unlock(&registry.lock);
+    return room;
+}
+
+void rt_memory_give(int32_t device, size_t size) {
+    pthread_mutex_lock(&registry.lock);
+    device_give(device, size);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+size_t rt_memory_limit(void) {
+    pthread_mutex_lock(&registry.lock);
+    if (registry.limit == 0) registry.limit = machine_memory();
+    size_t limit = registry.limit;
+    pthread_mutex_unlock(&registry.lock);
+    return limit;
 }
 
 _Atomic uint64_t asnrtBlockChanges = 1;
@@ -327,6 +366,25 @@ ASN_API aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total)
     *total = registry.limit;
     pthread_mutex_unlock(&registry.lock);
     *free = left < available ? left : available;
+    return ACL_SUCCESS;
+}
+
+/* What the components of the device's memory take, the largest first, up to inputNum of
+ * them: here the program itself is the only one, under the name APP. */
+ASN_API aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo,
+                                      size_t inputNum, size_t *outputNum) {
+    RT_CHECK_NOT_NULL("aclrtGetMemUsageInfo", memUsageInfo);
+    RT_CHECK_NOT_NULL("aclrtGetMemUsageInfo", outputNum);
+    aclError code = rt_device_check(deviceId);
+    if (code != ACL_SUCCESS) return code;
+    *outputNum = inputNum > 0 ? 1 : 0;
+    if (inputNum == 0) return ACL_SUCCESS;
+    memset(memUsageInfo, 0, sizeof *memUsageInfo);
+    strcpy(memUsageInfo->name, "APP");
+    pthread_mutex_lock(&registry.lock);
+    memUsageInfo->curMemSize = registry.used[deviceId].now;
+    memUsageInfo->memPeakSize = registry.used[deviceId].peak;
+    pthread_mutex_unlock(&registry.lock);
     return ACL_SUCCESS;
 }
 

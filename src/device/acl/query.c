@@ -123,6 +123,40 @@ ASN_API aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceI
     return ACL_SUCCESS;
 }
 
+/* Like aclGetDeviceCapability, of more attributes; those of chips and their racks have no
+ * meaning on a CPU and are refused. */
+ASN_API aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr,
+                                    int64_t *value) {
+    RT_CHECK_NOT_NULL("aclrtGetDeviceInfo", value);
+    aclError code = rt_device_check((int32_t)deviceId);
+    if (code != ACL_SUCCESS) return code;
+    switch (attr) {
+    case ACL_DEV_ATTR_AICPU_CORE_NUM:
+    case ACL_DEV_ATTR_AICORE_CORE_NUM:
+    case ACL_DEV_ATTR_VECTOR_CORE_NUM:
+        return aclGetDeviceCapability(deviceId, ACL_DEVICE_INFO_AI_CORE_NUM, value);
+    case ACL_DEV_ATTR_L2_CACHE_SIZE:
+        return aclGetDeviceCapability(deviceId, ACL_DEVICE_INFO_L2_SIZE, value);
+    case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: *value = (int64_t)rt_memory_limit(); break;
+    case ACL_DEV_ATTR_PHY_CHIP_ID: *value = deviceId; break;
+    default:
+        return asnrtFail(ACL_ERROR_FEATURE_UNSUPPORTED,
+                         "aclrtGetDeviceInfo: attribute %d has no meaning on a CPU",
+                         (int)attr);
+    }
+    return ACL_SUCCESS;
+}
+
+/* A device that failed would say how: a CPU that runs this has not. */
+ASN_API aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo *errorInfo) {
+    RT_CHECK_NOT_NULL("aclrtGetErrorVerbose", errorInfo);
+    aclError code = rt_device_check(deviceId);
+    if (code != ACL_SUCCESS) return code;
+    memset(errorInfo, 0, sizeof *errorInfo);
+    errorInfo->errorType = ACL_RT_NO_ERROR;
+    return ACL_SUCCESS;
+}
+
 /* What CANN's attributes say of NaN, infinity and bfloat16 holds here. */
 static const aclCannAttr attributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF16};
 
@@ -232,6 +266,15 @@ ASN_API aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
 /* Operators are never timed out on a CPU; accepted. */
 ASN_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
     (void)timeout;
+    return ACL_SUCCESS;
+}
+
+/* Operators are never timed out on a CPU: *actualTimeout, in microseconds, is the most
+ * that can be said. */
+ASN_API aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout) {
+    (void)timeout;
+    RT_CHECK_NOT_NULL("aclrtSetOpExecuteTimeOutV2", actualTimeout);
+    *actualTimeout = UINT64_MAX;
     return ACL_SUCCESS;
 }
 

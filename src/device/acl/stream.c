@@ -48,6 +48,7 @@ struct rt_stream {
     _Atomic uint64_t pushed, finished;
     uint32_t waiters, crowd; /* callers that wait for the end; for room */
     rt_graph *graph;         /* takes the tasks while the stream is captured */
+    uint32_t member;         /* its number there */
     _Atomic int32_t error;   /* first failure since the last synchronisation */
     bool stops;              /* at a failure */
     int32_t stopped;         /* the code of that failure; 0: none */
@@ -293,7 +294,7 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
             stopped == 0 && (s->graph != NULL || s->worker_alive || worker_start(s));
         if (started && s->graph == NULL) wait_for_room(s);
         if (s->graph != NULL) {
-            rt_graph_add(s->graph, t);
+            rt_graph_add(s->graph, s->member, t);
         } else if (started) {
             if (s->last != NULL) {
                 s->last->next = t;
@@ -378,17 +379,22 @@ static bool stream_spin(rt_stream *s) {
     return false;
 }
 
-rt_graph *rt_stream_graph(rt_stream *s) {
+rt_graph *rt_stream_graph(rt_stream *s, uint32_t *member) {
     pthread_mutex_lock(&s->lock);
     rt_graph *graph = s->graph;
+    if (member != NULL) *member = s->member;
     pthread_mutex_unlock(&s->lock);
     return graph;
 }
 
-bool rt_stream_capture(rt_stream *s, rt_graph *expected, rt_graph *graph) {
+bool rt_stream_capture(rt_stream *s, rt_graph *expected, rt_graph *graph,
+                       uint32_t member) {
     pthread_mutex_lock(&s->lock);
     bool as_expected = s->graph == expected;
-    if (as_expected) s->graph = graph;
+    if (as_expected) {
+        s->graph = graph;
+        s->member = member;
+    }
     if (s->crowd != 0) pthread_cond_broadcast(&s->room);
     if (s->graph != NULL) {
         atomic_fetch_or(&s->head.state, ASNRT_CAPTURED);
@@ -469,8 +475,10 @@ aclError rt_streams_abort(int32_t device) {
 
 void rt_stream_free(rt_stream *s, bool drop_tasks) {
     if (!asn_slot_retire(s)) return;
-    rt_graph *graph = rt_stream_graph(s);
-    if (graph != NULL && rt_stream_capture(s, graph, NULL)) rt_graph_abandon(graph);
+    uint32_t member;
+    rt_graph *graph = rt_stream_graph(s, &member);
+    if (graph != NULL && rt_stream_capture(s, graph, NULL, 0))
+        rt_graph_abandon(graph, member);
     (void)(drop_tasks ? rt_stream_abort(s) : rt_stream_wait(s, -1));
     rt_callbacks_forget(s);
     rt_allocator_forget(s);

@@ -22,11 +22,14 @@
 
 static const size_t HUGE_PAGE = (size_t)2 << 20;
 
-/* Physical memory: the file, which this process keeps open. */
+/* Physical memory: the file, which this process keeps open. counted: the bytes of the
+ * device's memory that it takes; 0 where it is the host's, or another process counts it.
+ */
 typedef struct {
     asnd_slot slot;
     int fd;
-    size_t size;
+    int32_t device;
+    size_t size, counted;
 } physical;
 
 /* A range of addresses: reserved, or mapped inside a reserved one. */
@@ -100,20 +103,21 @@ static size_t range_remove(range **list, const char *start) {
 
 /* ---- reservations */
 
-/* Reserves `size` bytes of addresses, a multiple of the page size. alignment: 0, the only
+/* Reserves `size` bytes of addresses, rounded up to whole pages. alignment: 0, the only
  * one CANN allows; the addresses start at a multiple of 2 MiB. expectPtr: NULL, or where
  * to start, if that is free. flags: 0, or 1 (huge pages are used anyway). */
 ASN_API aclError aclrtReserveMemAddress(void **virPtr, size_t size, size_t alignment,
                                         void *expectPtr, uint64_t flags) {
     RT_CHECK_NOT_NULL("aclrtReserveMemAddress", virPtr);
-    if (size == 0 || size % page_size() || size > SIZE_MAX / 4 || alignment != 0 ||
-        flags > 1 || (uintptr_t)expectPtr % page_size())
+    if (size == 0 || size > SIZE_MAX / 4 || alignment != 0 || flags > 1 ||
+        (uintptr_t)expectPtr % page_size())
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "aclrtReserveMemAddress: size %zu, alignment %zu, expectPtr %p, "
-                         "flags %llu: whole pages of %zu bytes, alignment 0 and flags 0 "
-                         "or 1 are allowed",
+                         "flags %llu: a size above 0, alignment 0, a multiple of %zu and "
+                         "flags 0 or 1 are allowed",
                          size, alignment, expectPtr, (unsigned long long)flags,
                          page_size());
+    size = (size + page_size() - 1) & ~(page_size() - 1);
     size_t extra = expectPtr ? 0 : HUGE_PAGE;
     char *raw = mmap(expectPtr, size + extra, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -205,15 +209,19 @@ ASN_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop,
     return ACL_SUCCESS;
 }
 
-/* A handle for the file, which it takes, also on failure. */
-static aclError physical_publish(int fd, size_t size, aclrtDrvMemHandle *handle) {
+/* A handle for the file, which it takes with what was counted, also on failure. */
+static aclError physical_publish(int fd, size_t size, size_t counted, int32_t device,
+                                 aclrtDrvMemHandle *handle) {
     physical *p = asn_arena_take(&physicals);
     if (p == NULL) {
         close(fd);
+        rt_memory_give(device, counted);
         return rt_fail_status(ASN_ERR_MEMORY);
     }
     p->fd = fd;
     p->size = size;
+    p->counted = counted;
+    p->device = device;
     asn_slot_publish(p);
     *handle = p;
     return ACL_SUCCESS;
@@ -242,13 +250,21 @@ ASN_API aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size,
                          "aclrtMallocPhysical: %zu bytes, flags %llu; a multiple of %zu "
                          "bytes and flags 0 are allowed",
                          size, (unsigned long long)flags, unit);
+    bool on_device = prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
+    int32_t device = on_device ? (int32_t)prop->location.id : 0;
+    size_t counted = on_device ? size : 0;
+    if (!rt_memory_take(device, counted))
+        return asnrtFail(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                         "aclrtMallocPhysical: no memory for %zu bytes on the device",
+                         size);
     int fd = memfd_create("asnumpy-device", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, (off_t)size) != 0) {
         code = system_failed("aclrtMallocPhysical", "memfd");
         if (fd >= 0) close(fd);
+        rt_memory_give(device, counted);
         return code;
     }
-    return physical_publish(fd, size, handle);
+    return physical_publish(fd, size, counted, device, handle);
 }
 
 /* Frees physical memory; what is mapped stays usable until it is unmapped. */
@@ -261,6 +277,7 @@ ASN_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
         return code;
     }
     close(p->fd);
+    rt_memory_give(p->device, p->counted);
     asn_arena_give(&physicals, p);
     return ACL_SUCCESS;
 }
@@ -350,7 +367,7 @@ ASN_API aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle,
                 strncmp(target, "/memfd:asnumpy-device", 21) == 0;
     int fd = ours ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd >= 0 && fstat(fd, &info) == 0)
-        return physical_publish(fd, (size_t)info.st_size, handle);
+        return physical_publish(fd, (size_t)info.st_size, 0, 0, handle);
     if (fd >= 0) close(fd);
     return asnrtFail(ACL_ERROR_INVALID_PARAM,
                      "aclrtMemImportFromShareableHandle: %#llx names no memory that this "

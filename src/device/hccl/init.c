@@ -61,6 +61,32 @@ ASN_API HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks,
                      comm);
 }
 
+/* As HcclGetRootInfo, by several ranks for one communicator. */
+ASN_API HcclResult HcclGetRootInfoScalable(HcclRootInfo *rootInfo) {
+    return HcclGetRootInfo(rootInfo);
+}
+
+/* As HcclCommInitRootInfoConfig, with a list of what nRoot ranks made: all ranks meet at
+ * the first, the others serve for nothing until HCCL_CONNECT_TIMEOUT. nExtRoot must be
+ * 0. */
+ASN_API HcclResult HcclCommInitRootInfoScalable(uint32_t nRanks, uint32_t nRoot,
+                                                const HcclRootInfo *rootInfoList,
+                                                uint32_t rank, uint32_t nExtRoot,
+                                                const HcclCommConfig *config,
+                                                HcclComm *comm) {
+    const char *function = "HcclCommInitRootInfoScalable";
+    hccl_options options;
+    HCCL_CHECK_NOT_NULL(function, config);
+    if (nRoot < 1 || nRoot > nRanks || nExtRoot != 0)
+        return hccl_fail(
+            HCCL_E_PARA,
+            "%s: nRoot %u of %u ranks, nExtRoot %u: 1 to the number of ranks "
+            "and 0 are allowed",
+            function, nRoot, nRanks, nExtRoot);
+    HCCL_TRY(hccl_options_get(function, config, &options));
+    return init_root(function, nRanks, rootInfoList, rank, &options, comm);
+}
+
 /* ---- rank tables */
 
 /* What both functions with a rank table do. On one server ranks meet at a local

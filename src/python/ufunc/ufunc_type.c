@@ -34,7 +34,7 @@ static PyObject *get_nargs(PyObject *self, void *unused) {
 /* Whether there is a loop of that dtype in NumPy's list, which has no bfloat16: NumPy
  * itself has no such dtype. */
 static bool has_type(const asn_ufunc *u, asn_dtype dtype) {
-    return dtype != ASN_BF16 && asn_op_has_loop((asn_op)u->op, dtype);
+    return dtype != ASN_BF16 && asn_op_has_numpy_loop((asn_op)u->op, dtype);
 }
 
 /* "dd->d" for one loop dtype. long_long: int64 and uint64 by their second characters. */

@@ -22,6 +22,7 @@ typedef struct {
     /* Operands: self, or the first of a list of `count`; other: the second input. */
     int self, other, out, axis, count;
     asn_op op;
+    asn_dtype part;   /* Complex: of both parts */
     bool log;         /* IsIn: invert; Round: decimals < 0 */
     double low, high; /* Histc: the range; IsIn: the element; Round: 10 ** |decimals| */
 } misc_plan;
@@ -159,7 +160,7 @@ static asn_status parts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
-    asn_dtype t = asn_real_dtype(out->dtype);
+    asn_dtype t = p->part;
     asnd_view a, b, re, im;
     asn_view_set(&a, asn_exec_nd(e, p->self));
     asn_view_set(&b, asn_exec_nd(e, p->other));
@@ -184,12 +185,14 @@ static asn_status parts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-/* The inputs are real and broadcast to out. */
+/* The inputs are real and broadcast to out. complex32 comes as a word of its size: parts
+ * of float16. */
 asn_status asn_planner_parts(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
+    bool halves = asn_call_operand(c, 2)->source->acl_dtype == ACL_COMPLEX32;
     for (int i = 0; i < 2; i++) {
         const asnd_nd *a = asn_call_nd(c, i);
-        if (asn_is_complex(a->dtype) || !asn_is_complex(out->dtype))
+        if (asn_is_complex(a->dtype) || !(halves || asn_is_complex(out->dtype)))
             return asn_error_set(
                 ASN_ERR_TYPE, "%s: the inputs must be real and out complex", c->op->name);
         if (!asn_nd_broadcasts(a, out->ndim, out->shape))
@@ -200,6 +203,7 @@ asn_status asn_planner_parts(asnd_call *c) {
     if (p == NULL) return ASN_ERR_MEMORY;
     p->other = c->first[1];
     p->op = c->op->arg ? ASN_OP_COS : ASN_OP_NONE;
+    p->part = halves ? ASN_F16 : asn_real_dtype(out->dtype);
     return ASN_OK;
 }
 

@@ -270,6 +270,20 @@ static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_fill(out, p->element);
 }
 
+/* The scalar as an element of the tensor. complex32 comes as a word of its size: two
+ * float16, rounded from complex64. */
+static void element_of(const asnd_call *c, const aclScalar *s, uint8_t *element) {
+    const asnd_operand *out = asn_call_operand(c, 0);
+    if (out->source->acl_dtype != ACL_COMPLEX32) {
+        asn_value_cast(out->nd.dtype, element, (asn_dtype)s->dtype, s->value);
+        return;
+    }
+    float parts[2];
+    asn_value_cast(ASN_C64, parts, (asn_dtype)s->dtype, s->value);
+    for (int k = 0; k < 2; k++)
+        asn_value_cast(ASN_F16, element + 2 * k, ASN_F32, &parts[k]);
+}
+
 /* FillScalar, FillTensor (selfRef, value); Zero, One (selfRef): arg is the number. */
 asn_status asn_planner_fill(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 0);
@@ -292,7 +306,7 @@ asn_status asn_planner_fill(asnd_call *c) {
     p->out = c->first[0];
     p->value = tensor ? c->first[1] : -1;
     if (constant) asn_value_from_int(out->dtype, p->element, c->op->arg);
-    if (s != NULL) asn_value_cast(out->dtype, p->element, (asn_dtype)s->dtype, s->value);
+    if (s != NULL) element_of(c, s, p->element);
     return ASN_OK;
 }
 

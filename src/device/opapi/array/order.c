@@ -60,23 +60,26 @@ static asn_status positions_done(const asnd_nd *out, const asnd_view *v) {
 }
 
 /* ---- Sort(self, stable, dim, descending, valuesOut, indicesOut), Argsort(self, dim,
- * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut), V2
- * with sortPolicy before the outputs */
+ * descending, out), the type SortV2(self, dim, descending, valuesOut: arg 1), Topk(self,
+ * k, dim, largest, sorted, valuesOut, indicesOut), V2 with sortPolicy before the
+ * outputs */
 
-/* values < 0: positions alone (Argsort). All three are of one rank, at least 1. */
+/* values < 0: positions alone (Argsort); indices < 0: values alone (SortV2). All
+ * three are of one rank, at least 1. */
 static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     asnd_view self, values, found;
     asn_view_set(&self, asn_exec_nd(e, p->self));
     asn_view_at_least_1d(&self);
-    const asnd_nd *indices = asn_exec_nd(e, p->indices);
-    ASN_TRY(positions(indices, tmp, &found));
-    asn_view_at_least_1d(&found);
     if (p->values >= 0) {
         asn_view_set(&values, asn_exec_nd(e, p->values));
         asn_view_at_least_1d(&values);
     }
     const asnd_nd *v = p->values >= 0 ? &values.nd : NULL;
+    if (p->indices < 0) return asn_cpu_sort(&self.nd, p->axis, p->flags, v, NULL);
+    const asnd_nd *indices = asn_exec_nd(e, p->indices);
+    ASN_TRY(positions(indices, tmp, &found));
+    asn_view_at_least_1d(&found);
     if (p->k > 0) {
         ASN_TRY(asn_cpu_topk(&self.nd, p->axis, p->k, p->flags, v, &found.nd));
     } else {
@@ -87,23 +90,26 @@ static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* Every sort is stable, whether `stable` asks for it or not. */
 asn_status asn_planner_sort(asnd_call *c) {
-    bool argsort = c->op->num_params == 4;
-    int axis = 0, indices = argsort ? 3 : 5;
+    bool few = c->op->num_params == 4, only_values = c->op->arg != 0;
+    int axis = 0, indices = only_values ? -1 : few ? 3 : 5;
+    int values = only_values ? 3 : few ? -1 : 4;
     const asnd_nd *self = asn_call_nd(c, 0);
-    ASN_TRY(asn_call_axis(c, asn_call_int(c, argsort ? 1 : 2), self->ndim, &axis));
-    ASN_TRY(asn_call_same_shape(c, indices, self->ndim, self->shape));
-    ASN_TRY(asn_call_position_dtype(c, indices));
-    if (!argsort) {
-        ASN_TRY(asn_call_same_shape(c, 4, self->ndim, self->shape));
-        ASN_TRY(asn_call_same_dtype(c, 4, 0));
+    ASN_TRY(asn_call_axis(c, asn_call_int(c, few ? 1 : 2), self->ndim, &axis));
+    if (indices >= 0) {
+        ASN_TRY(asn_call_same_shape(c, indices, self->ndim, self->shape));
+        ASN_TRY(asn_call_position_dtype(c, indices));
+    }
+    if (values >= 0) {
+        ASN_TRY(asn_call_same_shape(c, values, self->ndim, self->shape));
+        ASN_TRY(asn_call_same_dtype(c, values, 0));
     }
     if (asn_call_operand(c, 0)->is_empty) return ASN_OK;
     order_plan *p = plan_order(c, sort_body, sort_work(self, axis));
     if (p == NULL) return ASN_ERR_MEMORY;
-    p->values = argsort ? -1 : c->first[4];
-    p->indices = c->first[indices];
+    p->values = values < 0 ? -1 : c->first[values];
+    p->indices = indices < 0 ? -1 : c->first[indices];
     p->axis = axis;
-    p->flags = asn_call_int(c, argsort ? 2 : 3) ? ASN_SORT_DESCENDING : 0;
+    p->flags = asn_call_int(c, few ? 2 : 3) ? ASN_SORT_DESCENDING : 0;
     return ASN_OK;
 }
 

@@ -1,14 +1,23 @@
-/* CPU device, operators: an LSTM of one layer and one direction by the name of its type,
- * DynamicRNNV2 and DynamicRNNV2Grad, which is how torch_npu computes nn.LSTMCell.
+/* CPU device, operators: an LSTM of one layer and one direction by the name of its type:
+ * DynamicRNNV2 and DynamicRNNV2Grad, which is how torch_npu computes nn.LSTMCell, and
+ * DynamicRNN and DynamicRNNGrad, by which it computes nn.LSTM where aclnnLSTM is not
+ * asked.
  *
  * x is (time, batch, input); the weights stand the other way round than PyTorch's,
- * (input, 4 hidden) and (hidden, 4 hidden), with one bias (4 hidden). gate_order says how
- * the four gates lie: "ifco" (also written "ifjo"), PyTorch's, or "ijfo". States are (1,
- * batch, hidden) or (batch, hidden). As in rnn_forward.c one product gives all steps'
- * input part, and a step adds the state's part and runs the cell as one program.
+ * (input, 4 hidden) and (hidden, 4 hidden), with one bias (4 hidden); DynamicRNN has both
+ * as one matrix, (input + hidden, 4 hidden), which is given as weightInput without a
+ * weightHidden. gate_order says how the four gates lie: "ifco" (also written "ifjo"),
+ * PyTorch's, or "ijfo". States are (1, batch, hidden) or (batch, hidden). As in
+ * rnn_forward.c one product gives all steps' input part, and a step adds the state's part
+ * and runs the cell as one program.
  *
- * What torch_npu does not ask for is refused: other directions, projections, peepholes,
- * clipped cells, a bias of the forget gate, sequences that end early.
+ * Direction "REDIRECTIONAL" takes the steps from the last to the first; everything of
+ * step k stands at index k. seqLength says where sequences end: numbers of steps
+ * (batch), or a mask (time, batch, hidden) of ones and, behind the end, zeros. There the
+ * state stays as it is and y is 0.
+ *
+ * What torch_npu does not ask for is refused: projections, peepholes, clipped cells, a
+ * bias of the forget gate.
  */
 #include <string.h>
 
@@ -26,13 +35,14 @@ enum { G_X, G_WI, G_WH, G_Y, G_H0, G_C0, G_H, G_C, G_DY, G_DH, G_DC, G_I, G_J, G
        G_TANH, G_LENGTH, G_DWI, G_DWH, G_DBIAS, G_DX, G_DH0, G_DC0, G_TENSORS };
 /* clang-format on */
 
-/* at: operands by parameter, -1 where there is none. place: of i, f, g and o among the
- * gates. */
+/* at: operands by parameter, -1 where there is none. ends: the operand of seqLength, or
+ * -1. place: of i, f, g and o among the gates. */
 typedef struct {
     asnd_plan_head head;
     asn_dtype t;
+    bool reverse;
     int64_t time, batch, input, hidden;
-    int at[G_TENSORS], place[4];
+    int at[G_TENSORS], ends, place[4];
 } dynamic_rnn;
 
 /* ---- bodies */
@@ -51,6 +61,60 @@ static asn_status make(aclOpExecutor *e, const dynamic_rnn *p, int i, asnd_tmp *
                        asnd_view *v) {
     const asnd_nd *out = asn_exec_nd(e, p->at[i]);
     return asn_tmp_view(tmp, p->t, out->ndim, out->shape, v);
+}
+
+/* The two weights, the second behind the first where they are one matrix. */
+static asn_status load_weights(aclOpExecutor *e, const dynamic_rnn *p, int i,
+                               asnd_tmp *tmp, char **wi, char **wh) {
+    ASN_TRY(load(e, p, i, tmp, wi));
+    if (p->at[i + 1] >= 0) return load(e, p, i + 1, tmp, wh);
+    *wh = *wi + p->input * 4 * p->hidden * asn_itemsize(p->t);
+    return ASN_OK;
+}
+
+/* *ends: for each sequence the steps that it has; NULL: all have all. */
+static asn_status load_ends(aclOpExecutor *e, const dynamic_rnn *p, asnd_tmp *tmp,
+                            int64_t **ends) {
+    *ends = NULL;
+    if (p->ends < 0) return ASN_OK;
+    const asnd_nd *given = asn_exec_nd(e, p->ends);
+    asnd_view v, mask;
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &p->batch, &v));
+    *ends = (int64_t *)v.nd.data;
+    if (given->ndim == 1) {
+        ASN_TRY(asn_move(&v.nd, given));
+    } else {
+        ASN_TRY(asn_packed_of(given, ASN_BOOL, tmp, &mask));
+        for (int64_t b = 0; b < p->batch; b++) {
+            const bool *at = (const bool *)mask.nd.data + b * p->hidden;
+            int64_t k = 0;
+            while (k < p->time && at[k * p->batch * p->hidden])
+                k++;
+            (*ends)[b] = k;
+            for (; k < p->time; k++)
+                if (at[k * p->batch * p->hidden]) (*ends)[b] = -1;
+        }
+    }
+    for (int64_t b = 0; b < p->batch; b++)
+        if ((*ends)[b] < 0 || (*ends)[b] > p->time)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "seqLength of sequence %lld: it must be in [0, %lld], a "
+                                 "mask ones with zeros behind them",
+                                 (long long)b, (long long)p->time);
+    return ASN_OK;
+}
+
+/* Of the sequences that have ended at step k: their rows, copied, or zeros (from NULL).
+ * stride: of a row, in bytes. */
+static void ended_rows(const dynamic_rnn *p, const int64_t *ends, int64_t k, char *to,
+                       const char *from, int64_t stride) {
+    for (int64_t b = 0; ends != NULL && b < p->batch; b++) {
+        if (k < ends[b]) continue;
+        if (from)
+            memcpy(to + b * stride, from + b * stride, (size_t)stride);
+        else
+            memset(to + b * stride, 0, (size_t)stride);
+    }
 }
 
 /* Outputs may lie in memory that inputs have: nothing is stored before all is computed.
@@ -92,17 +156,42 @@ static void step_gates(const dynamic_rnn *p, char *data, int64_t k, asnd_view *v
                      p->batch, p->hidden, row);
 }
 
+/* Step k: the state's product is added to its sums, then the cell runs. h and c: the
+ * state before it, which becomes that behind it. */
+static asn_status forward_step(const dynamic_rnn *p, int64_t k, const int64_t *ends,
+                               char *sums, const char *wh, const asnd_view *made,
+                               char **h, char **c) {
+    asnd_view v[F_TENSORS];
+    int64_t wide = 4 * p->hidden, item = asn_itemsize(p->t);
+    asnd_lstm_step s = {.c = {step_rows(p, made[F_C].nd.data, k, &v[F_C])},
+                        .h = {step_rows(p, made[F_H].nd.data, k, &v[F_H])}};
+    ASN_TRY(asn_rnn_product(p->t, p->batch, wide, p->hidden, *h, p->hidden, wh, true, 1,
+                            sums + k * p->batch * wide * item, wide));
+    step_gates(p, sums, k, s.gates);
+    step_rows(p, *c, 0, &s.c_prev);
+    s.i = step_rows(p, made[F_I].nd.data, k, &v[F_I]);
+    s.g = step_rows(p, made[F_J].nd.data, k, &v[F_J]);
+    s.f = step_rows(p, made[F_F].nd.data, k, &v[F_F]);
+    s.o = step_rows(p, made[F_O].nd.data, k, &v[F_O]);
+    s.tanh_c = step_rows(p, made[F_TANH].nd.data, k, &v[F_TANH]);
+    ASN_TRY(asn_lstm_step_run(&s));
+    ended_rows(p, ends, k, v[F_H].nd.data, *h, p->hidden * item);
+    ended_rows(p, ends, k, v[F_C].nd.data, *c, p->hidden * item);
+    *h = v[F_H].nd.data;
+    *c = v[F_C].nd.data;
+    return ASN_OK;
+}
+
 /* The sums of all steps' gates begin with the bias; the input's product is added to them,
- * then, step by step, the state's. h and c point into what was made by the step before.
- */
+ * then, step by step, the state's. */
 static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const dynamic_rnn *p = plan;
-    int64_t rows = p->time * p->batch, wide = 4 * p->hidden;
+    int64_t rows = p->time * p->batch, wide = 4 * p->hidden, *ends;
     char *x, *wi, *wh, *h, *c;
-    asnd_view sums, bias, made[F_TENSORS], v[F_TENSORS];
+    asnd_view sums, bias, made[F_TENSORS];
     ASN_TRY(load(e, p, F_X, tmp, &x));
-    ASN_TRY(load(e, p, F_WI, tmp, &wi));
-    ASN_TRY(load(e, p, F_WH, tmp, &wh));
+    ASN_TRY(load_weights(e, p, F_WI, tmp, &wi, &wh));
+    ASN_TRY(load_ends(e, p, tmp, &ends));
     ASN_TRY(state(e, p, F_H0, tmp, &h));
     ASN_TRY(state(e, p, F_C0, tmp, &c));
     for (int i = F_H; i < F_TENSORS; i++)
@@ -115,27 +204,16 @@ static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     }
     ASN_TRY(asn_rnn_product(p->t, rows, wide, p->input, x, p->input, wi, true,
                             p->at[F_BIAS] >= 0, sums.nd.data, wide));
-    for (int64_t k = 0; k < p->time; k++) {
-        asnd_lstm_step s = {.c = {step_rows(p, made[F_C].nd.data, k, &v[F_C])},
-                            .h = {step_rows(p, made[F_H].nd.data, k, &v[F_H])}};
-        char *at = sums.nd.data + k * p->batch * wide * asn_itemsize(p->t);
-        ASN_TRY(asn_rnn_product(p->t, p->batch, wide, p->hidden, h, p->hidden, wh, true,
-                                1, at, wide));
-        step_gates(p, sums.nd.data, k, s.gates);
-        step_rows(p, c, 0, &s.c_prev);
-        s.i = step_rows(p, made[F_I].nd.data, k, &v[F_I]);
-        s.g = step_rows(p, made[F_J].nd.data, k, &v[F_J]);
-        s.f = step_rows(p, made[F_F].nd.data, k, &v[F_F]);
-        s.o = step_rows(p, made[F_O].nd.data, k, &v[F_O]);
-        s.tanh_c = step_rows(p, made[F_TANH].nd.data, k, &v[F_TANH]);
-        ASN_TRY(asn_lstm_step_run(&s));
-        h = v[F_H].nd.data;
-        c = v[F_C].nd.data;
-    }
-    ASN_TRY(store(e, p, F_Y, &made[F_H]));
+    for (int64_t k = 0; k < p->time; k++)
+        ASN_TRY(forward_step(p, p->reverse ? p->time - 1 - k : k, ends, sums.nd.data, wh,
+                             made, &h, &c));
     for (int i = F_H; i < F_TENSORS; i++)
         ASN_TRY(store(e, p, i, &made[i]));
-    return ASN_OK;
+    /* y is h, but 0 behind the sequences' ends. */
+    int64_t row = p->hidden * asn_itemsize(p->t);
+    for (int64_t k = 0; ends != NULL && k < p->time; k++)
+        ended_rows(p, ends, k, made[F_H].nd.data + k * p->batch * row, NULL, row);
+    return store(e, p, F_Y, &made[F_H]);
 }
 
 /* gates: the gradients of the gates' sums, (time, batch, 4 hidden); to = a^T gates, with
@@ -155,9 +233,14 @@ static asn_status weight_gradient(const dynamic_rnn *p, char *a, int64_t width,
  * step. */
 static asn_status parameters_body(aclOpExecutor *e, const dynamic_rnn *p, char *x,
                                   char *before, const asnd_view *gates, asnd_tmp *tmp) {
-    asnd_view dwi, dwh, db, to;
-    ASN_TRY(make(e, p, G_DWI, tmp, &dwi));
-    ASN_TRY(make(e, p, G_DWH, tmp, &dwh));
+    int64_t wide = 4 * p->hidden;
+    bool one = p->at[G_DWH] < 0; /* both gradients in one matrix */
+    asnd_view dw, dwi, dwh, db, to;
+    ASN_TRY(make(e, p, G_DWI, tmp, &dw));
+    asn_rnn_rows(&dwi, p->t, dw.nd.data, p->input, wide, wide);
+    asn_rnn_rows(&dwh, p->t, dw.nd.data + p->input * wide * asn_itemsize(p->t), p->hidden,
+                 wide, wide);
+    if (!one) ASN_TRY(make(e, p, G_DWH, tmp, &dwh));
     ASN_TRY(make(e, p, G_DBIAS, tmp, &db));
     ASN_TRY(weight_gradient(p, x, p->input, gates, &dwi));
     ASN_TRY(weight_gradient(p, before, p->hidden, gates, &dwh));
@@ -166,62 +249,92 @@ static asn_status parameters_body(aclOpExecutor *e, const dynamic_rnn *p, char *
     asn_prog_begin(&q, 2, gates->shape, 1);
     asn_prog_reduce(&q, ASN_OP_ADD, asn_prog_in(&q, &gates->nd), &to.nd);
     ASN_TRY(asn_prog_run(&q));
-    ASN_TRY(store(e, p, G_DWI, &dwi));
-    ASN_TRY(store(e, p, G_DWH, &dwh));
+    ASN_TRY(store(e, p, G_DWI, &dw));
+    if (!one) ASN_TRY(store(e, p, G_DWH, &dwh));
     return store(e, p, G_DBIAS, &db);
+}
+
+/* What the steps of the gradient share: the inputs by parameter, the state before the
+ * first step, the gradients of the state, and memory for rows of them that stay. */
+typedef struct {
+    char *in[G_TENSORS], *wh, *h0, *c0, *dh, *dc, *kept;
+    int64_t *ends;
+} back;
+
+/* The cell makes the gates' gradients of step k from dh and dc, which become those of the
+ * step before: dc within the cell, dh by the product with weightHidden. A sequence that
+ * has ended gives the gates nothing and keeps both. */
+static asn_status gradient_step(const dynamic_rnn *p, back *g, int64_t k, char *gates) {
+    asnd_view v[G_TENSORS], d_gates[4];
+    int64_t row = p->hidden * asn_itemsize(p->t), all = p->batch * row;
+    int64_t before = p->reverse ? k + 1 : k - 1;
+    bool first = before < 0 || before >= p->time;
+    char *at = gates + 4 * k * all;
+    asnd_lstm_back s = {.dy = step_rows(p, g->in[G_DY], k, &v[G_DY]),
+                        .dh = step_rows(p, g->dh, 0, &v[G_DH]),
+                        .dc = step_rows(p, g->dc, 0, &v[G_DC]),
+                        .i = step_rows(p, g->in[G_I], k, &v[G_I]),
+                        .f = step_rows(p, g->in[G_F], k, &v[G_F]),
+                        .g = step_rows(p, g->in[G_J], k, &v[G_J]),
+                        .o = step_rows(p, g->in[G_O], k, &v[G_O]),
+                        .tanh_c = step_rows(p, g->in[G_TANH], k, &v[G_TANH]),
+                        .dc_prev = &v[G_DC]};
+    s.c_prev = first ? step_rows(p, g->c0, 0, &v[G_C])
+                     : step_rows(p, g->in[G_C], before, &v[G_C]);
+    step_gates(p, gates, k, d_gates);
+    for (int i = 0; i < 4; i++)
+        s.d_gates[i] = &d_gates[i];
+    memcpy(g->kept, g->dh, (size_t)all);
+    memcpy(g->kept + all, g->dc, (size_t)all);
+    ASN_TRY(asn_lstm_back_run(&s));
+    ended_rows(p, g->ends, k, at, NULL, 4 * row);
+    ASN_TRY(asn_rnn_product(p->t, p->batch, p->hidden, 4 * p->hidden, at, 4 * p->hidden,
+                            g->wh, false, 0, g->dh, p->hidden));
+    ended_rows(p, g->ends, k, g->dh, g->kept, row);
+    ended_rows(p, g->ends, k, g->dc, g->kept + all, row);
+    return ASN_OK;
+}
+
+/* The state before each step: that behind the step before it in the direction. */
+static void states_before(const dynamic_rnn *p, const back *g, char *to) {
+    size_t step = (size_t)(p->batch * p->hidden * asn_itemsize(p->t));
+    size_t rest = step * (size_t)(p->time - 1);
+    memcpy(p->reverse ? to + rest : to, g->h0, step);
+    memcpy(p->reverse ? to : to + step, g->in[G_H] + (p->reverse ? step : 0), rest);
 }
 
 /* Steps from the last to the first, with the gradient of the state behind each. */
 static asn_status gradient_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const dynamic_rnn *p = plan;
-    static const int inputs[] = {G_X, G_WI, G_WH, G_Y, G_C,   G_DY,
-                                 G_I, G_J,  G_F,  G_O, G_TANH};
+    static const int inputs[] = {G_X, G_H, G_C, G_DY, G_I, G_J, G_F, G_O, G_TANH};
     int64_t rows = p->time * p->batch, wide = 4 * p->hidden;
     size_t row = (size_t)(p->batch * p->hidden * asn_itemsize(p->t));
-    char *in[G_TENSORS], *h0, *c0, *dh, *dc;
-    asnd_view gates, before, dx, v[G_TENSORS], d_gates[4];
+    back g;
+    asnd_view gates, before, dx;
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-        ASN_TRY(load(e, p, inputs[k], tmp, &in[inputs[k]]));
-    ASN_TRY(state(e, p, G_H0, tmp, &h0));
-    ASN_TRY(state(e, p, G_C0, tmp, &c0));
-    ASN_TRY(state(e, p, G_DH, tmp, &dh));
-    ASN_TRY(state(e, p, G_DC, tmp, &dc));
+        ASN_TRY(load(e, p, inputs[k], tmp, &g.in[inputs[k]]));
+    ASN_TRY(load_weights(e, p, G_WI, tmp, &g.in[G_WI], &g.wh));
+    ASN_TRY(load_ends(e, p, tmp, &g.ends));
+    ASN_TRY(state(e, p, G_H0, tmp, &g.h0));
+    ASN_TRY(state(e, p, G_C0, tmp, &g.c0));
+    ASN_TRY(state(e, p, G_DH, tmp, &g.dh));
+    ASN_TRY(state(e, p, G_DC, tmp, &g.dc));
+    g.kept = asn_tmp_alloc(tmp, 2 * row);
+    if (g.kept == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(asn_tmp_view(tmp, p->t, 2, (int64_t[]){rows, wide}, &gates));
     ASN_TRY(asn_tmp_view(tmp, p->t, 2, (int64_t[]){rows, p->hidden}, &before));
     ASN_TRY(make(e, p, G_DX, tmp, &dx));
-    /* The state before a step is the output of the one before. */
-    memcpy(before.nd.data, h0, row);
-    memcpy(before.nd.data + row, in[G_Y], row * (size_t)(p->time - 1));
-    /* The cell makes the gates' gradients of a step from dh and dc, which become those of
-     * the step before: dc within the cell, dh by the product with weightHidden. */
-    for (int64_t k = p->time; k-- > 0;) {
-        asnd_lstm_back s = {.dy = step_rows(p, in[G_DY], k, &v[G_DY]),
-                            .dh = step_rows(p, dh, 0, &v[G_DH]),
-                            .dc = step_rows(p, dc, 0, &v[G_DC]),
-                            .i = step_rows(p, in[G_I], k, &v[G_I]),
-                            .f = step_rows(p, in[G_F], k, &v[G_F]),
-                            .g = step_rows(p, in[G_J], k, &v[G_J]),
-                            .o = step_rows(p, in[G_O], k, &v[G_O]),
-                            .tanh_c = step_rows(p, in[G_TANH], k, &v[G_TANH]),
-                            .dc_prev = &v[G_DC]};
-        s.c_prev =
-            k > 0 ? step_rows(p, in[G_C], k - 1, &v[G_C]) : step_rows(p, c0, 0, &v[G_C]);
-        step_gates(p, gates.nd.data, k, d_gates);
-        for (int g = 0; g < 4; g++)
-            s.d_gates[g] = &d_gates[g];
-        ASN_TRY(asn_lstm_back_run(&s));
-        char *at = gates.nd.data + k * p->batch * wide * asn_itemsize(p->t);
-        ASN_TRY(asn_rnn_product(p->t, p->batch, p->hidden, wide, at, wide, in[G_WH],
-                                false, 0, dh, p->hidden));
-    }
-    ASN_TRY(asn_rnn_product(p->t, rows, p->input, wide, gates.nd.data, wide, in[G_WI],
+    states_before(p, &g, before.nd.data);
+    for (int64_t k = 0; k < p->time; k++)
+        ASN_TRY(gradient_step(p, &g, p->reverse ? k : p->time - 1 - k, gates.nd.data));
+    ASN_TRY(asn_rnn_product(p->t, rows, p->input, wide, gates.nd.data, wide, g.in[G_WI],
                             false, 0, dx.nd.data, p->input));
-    ASN_TRY(parameters_body(e, p, in[G_X], before.nd.data, &gates, tmp));
+    ASN_TRY(parameters_body(e, p, g.in[G_X], before.nd.data, &gates, tmp));
     ASN_TRY(store(e, p, G_DX, &dx));
     for (int k = 0; k < 2; k++) {
         asnd_view made;
         ASN_TRY(make(e, p, G_DH0 + k, tmp, &made));
-        memcpy(made.nd.data, k == 0 ? dh : dc, row);
+        memcpy(made.nd.data, k == 0 ? g.dh : g.dc, row);
         ASN_TRY(store(e, p, G_DH0 + k, &made));
     }
     return ASN_OK;
@@ -230,7 +343,7 @@ static asn_status gradient_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 /* ---- planning */
 
 /* The attributes that a row's names end with: what is allowed of each. */
-static asn_status check_attributes(const asnd_call *c, int *place) {
+static asn_status check_attributes(const asnd_call *c, bool *reverse, int *place) {
     static const struct {
         const char *name;
         double least, most;
@@ -246,10 +359,12 @@ static asn_status check_attributes(const asnd_call *c, int *place) {
                              c->op->name, numbers[k].name, value, numbers[k].most);
     }
     const char *direction = c->args[asn_call_param_named(c, "direction")].p;
-    if (strcmp(direction, "UNIDIRECTIONAL") != 0)
-        return asn_error_set(ASN_ERR_UNSUPPORTED,
-                             "%s: direction is %s; UNIDIRECTIONAL is computed",
-                             c->op->name, direction);
+    *reverse = strcmp(direction, "REDIRECTIONAL") == 0;
+    if (!*reverse && strcmp(direction, "UNIDIRECTIONAL") != 0)
+        return asn_error_set(
+            ASN_ERR_UNSUPPORTED,
+            "%s: direction is %s; UNIDIRECTIONAL and REDIRECTIONAL are computed",
+            c->op->name, direction);
     const char *order = c->args[asn_call_param_named(c, "gateOrder")].p;
     bool torch = strcmp(order, "ifco") == 0 || strcmp(order, "ifjo") == 0;
     if (!torch && strcmp(order, "ijfo") != 0)
@@ -281,20 +396,34 @@ static asn_status check_steps(const asnd_call *c, const dynamic_rnn *p, int firs
     return ASN_OK;
 }
 
-/* What both rows share: extents from x and weightHidden. tensors: how many of the
- * parameters are tensors, which are of x's dtype but for the lengths of sequences. */
+/* seqLength, if it is there: numbers of steps or a mask. torch_npu hands the gradient a
+ * zero without dimensions for none. */
+static asn_status check_ends(const asnd_call *c, dynamic_rnn *p, int length) {
+    const asnd_nd *ends = asn_call_nd(c, length);
+    const int64_t shape[3] = {p->time, p->batch, p->hidden};
+    p->ends = -1;
+    if (ends == NULL || (ends->ndim == 0 && length == G_LENGTH)) return ASN_OK;
+    bool counts = ends->ndim == 1;
+    ASN_TRY(counts ? asn_index_dtype(c, length, ends) : asn_call_floating(c, length));
+    ASN_TRY(asn_call_same_shape(c, length, counts ? 1 : 3, counts ? shape + 1 : shape));
+    p->ends = c->first[length];
+    return ASN_OK;
+}
+
+/* What both rows share: extents from x and the weights. tensors: how many of the
+ * parameters are tensors, which are of x's dtype but for the ends of sequences. */
 static asn_status begin(asnd_call *c, dynamic_rnn *p, int tensors, int length) {
     memset(p, 0, sizeof *p);
-    ASN_TRY(check_attributes(c, p->place));
+    ASN_TRY(check_attributes(c, &p->reverse, p->place));
     ASN_TRY(asn_call_rank(c, 0, length == G_LENGTH ? 2 : 3, 3));
     ASN_TRY(asn_call_floating(c, 0));
-    ASN_TRY(asn_call_rank(c, 2, 2, 2));
-    const asnd_nd *x = asn_call_nd(c, 0), *wh = asn_call_nd(c, 2);
+    ASN_TRY(asn_call_rank(c, 1, 2, 2));
+    const asnd_nd *x = asn_call_nd(c, 0), *w = asn_call_nd(c, 1);
     p->t = asn_wide_dtype(x->dtype);
     p->time = x->ndim == 3 ? x->shape[0] : 1;
     p->batch = x->shape[x->ndim - 2];
     p->input = x->shape[x->ndim - 1];
-    p->hidden = wh->shape[0];
+    p->hidden = w->shape[1] / 4;
     if (p->time < 1 || p->batch < 1 || p->input < 1 || p->hidden < 1)
         return asn_error_set(ASN_ERR_VALUE, "%s: x and weights must have elements",
                              c->op->name);
@@ -302,11 +431,16 @@ static asn_status begin(asnd_call *c, dynamic_rnn *p, int tensors, int length) {
         p->at[i] = c->first[i];
         if (i != length && c->first[i] >= 0) ASN_TRY(asn_call_same_dtype(c, 0, i));
     }
-    const asnd_nd *ends = asn_call_nd(c, length);
-    if (ends == NULL || (ends->ndim == 0 && length == G_LENGTH)) return ASN_OK;
-    return asn_error_set(ASN_ERR_UNSUPPORTED,
-                         "%s: sequences that end early (seq_length) are not computed",
-                         c->op->name);
+    return check_ends(c, p, length);
+}
+
+/* Parameters i and i + 1: the weights, or their gradients, as one matrix or as two. */
+static asn_status check_weights(const asnd_call *c, const dynamic_rnn *p, int i) {
+    int64_t w[2] = {p->input, 4 * p->hidden};
+    const int64_t wh[2] = {p->hidden, 4 * p->hidden};
+    if (c->first[i + 1] < 0) w[0] += p->hidden;
+    ASN_TRY(asn_norm_check(c, i, 2, w));
+    return asn_norm_check(c, i + 1, 2, wh);
 }
 
 /* Nanoseconds: 5 for each gate, and the products. */
@@ -320,10 +454,9 @@ static double work_of(const dynamic_rnn *p) {
 asn_status asn_planner_dynamic_rnn(asnd_call *c) {
     dynamic_rnn p;
     ASN_TRY(begin(c, &p, F_TENSORS, F_LENGTH));
-    const int64_t wi[2] = {p.input, 4 * p.hidden}, wh[2] = {p.hidden, 4 * p.hidden};
-    ASN_TRY(asn_norm_check(c, F_WI, 2, wi));
-    ASN_TRY(asn_norm_check(c, F_WH, 2, wh));
-    ASN_TRY(asn_norm_check(c, F_BIAS, 1, wh + 1));
+    const int64_t wide = 4 * p.hidden;
+    ASN_TRY(check_weights(c, &p, F_WI));
+    ASN_TRY(asn_norm_check(c, F_BIAS, 1, &wide));
     ASN_TRY(check_state(c, &p, F_H0));
     ASN_TRY(check_state(c, &p, F_C0));
     ASN_TRY(check_steps(c, &p, F_Y, F_TANH));
@@ -337,13 +470,11 @@ asn_status asn_planner_dynamic_rnn(asnd_call *c) {
 asn_status asn_planner_dynamic_rnn_grad(asnd_call *c) {
     dynamic_rnn p;
     ASN_TRY(begin(c, &p, G_TENSORS, G_LENGTH));
-    const int64_t wi[2] = {p.input, 4 * p.hidden}, wh[2] = {p.hidden, 4 * p.hidden};
+    const int64_t wide = 4 * p.hidden;
     const asnd_nd *x = asn_call_nd(c, G_X);
-    for (int k = 0; k < 2; k++) {
-        ASN_TRY(asn_norm_check(c, k ? G_DWI : G_WI, 2, wi));
-        ASN_TRY(asn_norm_check(c, k ? G_DWH : G_WH, 2, wh));
-    }
-    ASN_TRY(asn_norm_check(c, G_DBIAS, 1, wh + 1));
+    ASN_TRY(check_weights(c, &p, G_WI));
+    ASN_TRY(check_weights(c, &p, G_DWI));
+    ASN_TRY(asn_norm_check(c, G_DBIAS, 1, &wide));
     ASN_TRY(asn_norm_check(c, G_DX, x->ndim, x->shape));
     static const int states[] = {G_H0, G_C0, G_DH, G_DC, G_DH0, G_DC0};
     for (size_t k = 0; k < sizeof states / sizeof *states; k++)

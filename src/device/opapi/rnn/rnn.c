@@ -11,6 +11,8 @@
  * features), or (batch, time, features) where the batch is first; with batchSizes, the
  * valid rows of every step, it is (rows, features), where rows are time * batch (CANN's
  * form: steps padded to the whole batch) or the sum of the sizes (PyTorch's packed form).
+ * The output and its gradient may then also be (time, batch, features), padded, as
+ * torch_npu has them beside an input of rows.
  */
 #include "device/opapi/rnn/rnn.h"
 
@@ -63,7 +65,7 @@ asn_status asn_rnn_sizes(aclOpExecutor *e, const asnd_rnn *p, asnd_tmp *tmp,
 /* A sequence's operand as time * batch rows, without a copy: only where it is padded. */
 static void stand(const asnd_rnn *p, const asnd_nd *a, asnd_view *v) {
     asn_view_set(v, a);
-    if (p->rows > 0) {
+    if (p->rows > 0 && a->ndim == 2) {
         asn_view_insert(v, 0, p->time, v->strides[0] * p->batch);
         v->shape[1] = p->batch;
     } else if (p->batch_first) {
@@ -71,9 +73,15 @@ static void stand(const asnd_rnn *p, const asnd_nd *a, asnd_view *v) {
     }
 }
 
-/* Row `from` of the operand on: the rows of step i. */
-static void step_rows(const asnd_nd *a, int64_t from, int64_t count, asnd_view *v) {
+/* The rows of step i: from row `from` of an operand of rows on, or those of its step. */
+static void step_rows(const asnd_nd *a, int64_t i, int64_t from, int64_t count,
+                      asnd_view *v) {
     asn_view_set(v, a);
+    if (a->ndim == 3) {
+        asn_view_slice(v, 0, i, 1, 1);
+        asn_view_drop(v, 0);
+        from = 0;
+    }
     asn_view_slice(v, 0, from, count, 1);
 }
 
@@ -95,7 +103,7 @@ asn_status asn_rnn_load(aclOpExecutor *e, const asnd_rnn *p, int operand, int64_
     *data = to.nd.data;
     memset(*data, 0, (size_t)asn_nd_size(&to.nd) * (size_t)asn_itemsize(p->t));
     for (int64_t i = 0, from = 0; i < p->time; i++) {
-        step_rows(a, from, sizes[i], &v);
+        step_rows(a, i, from, sizes[i], &v);
         from += packed ? sizes[i] : p->batch;
         asnd_view step;
         asn_rnn_rows(&step, p->t, *data + i * to.strides[0], sizes[i], width, width);
@@ -111,13 +119,13 @@ asn_status asn_rnn_store(aclOpExecutor *e, const asnd_rnn *p, int operand, int64
     int64_t shape[3] = {p->time, p->batch, width};
     asnd_view v, from;
     asn_view_plain(&from, p->t, 3, shape, data);
-    if (p->rows == 0 || p->rows == p->time * p->batch) {
+    if (p->rows == 0 || a->ndim == 3 || p->rows == p->time * p->batch) {
         stand(p, a, &v);
         return asn_move(&v.nd, &from.nd);
     }
     for (int64_t i = 0, row = 0; i < p->time; row += sizes[i++]) {
         asnd_view step;
-        step_rows(a, row, sizes[i], &v);
+        step_rows(a, i, row, sizes[i], &v);
         asn_rnn_rows(&step, p->t, data + i * from.strides[0], sizes[i], width, width);
         ASN_TRY(asn_move(&v.nd, &step.nd));
     }
@@ -290,6 +298,17 @@ static int sequence(const asnd_rnn *p, int64_t width, int64_t *shape) {
     return at;
 }
 
+/* The output, or its gradient: (time, batch, width) is also allowed. */
+static asn_status output_of(const asnd_call *c, const asnd_rnn *p, const char *name,
+                            int *operand) {
+    int64_t width = p->hidden * p->directions, rows[3];
+    const int64_t padded[3] = {p->time, p->batch, width};
+    const asnd_nd *a = asn_call_nd(c, asn_call_param_named(c, name));
+    int ndim = sequence(p, width, rows);
+    bool stands = p->rows > 0 && a != NULL && a->ndim == 3;
+    return tensor_of(c, name, stands ? 3 : ndim, stands ? padded : rows, operand);
+}
+
 /* hx: LSTM's list of h and c (empty: zeros), GRU's tensor. */
 static asn_status check_states(const asnd_call *c, asnd_rnn *p, const int64_t *state) {
     int hx = asn_call_param_named(c, "hx");
@@ -358,11 +377,10 @@ asn_status asn_planner_rnn(asnd_call *c) {
     p.lstm = c->op->arg != 0;
     p.gates = p.lstm ? 4 : 3;
     ASN_TRY(read_sizes(c, &p));
-    int64_t y[3], state[3] = {p.layers * p.directions, p.batch, p.hidden};
-    int ndim = sequence(&p, p.hidden * p.directions, y);
+    int64_t state[3] = {p.layers * p.directions, p.batch, p.hidden};
     ASN_TRY(check_params(c, &p, "params", &p.params));
     ASN_TRY(check_states(c, &p, state));
-    ASN_TRY(tensor_of(c, "output", ndim, y, &p.y));
+    ASN_TRY(output_of(c, &p, "output", &p.y));
     ASN_TRY(tensor_of(c, "hy", 3, state, &p.hy));
     ASN_TRY(tensor_of(c, "cy", 3, state, &p.cy));
     ASN_TRY(check_saved(c, &p, false));
@@ -383,13 +401,12 @@ asn_status asn_planner_rnn_backward(asnd_call *c) {
     if (mask >= 0 && c->args[mask].p != NULL)
         return asn_error_set(ASN_ERR_VALUE, "%s: outputMask must be NULL", c->op->name);
     ASN_TRY(read_sizes(c, &p));
-    int64_t y[3], x[3], state[3] = {p.layers * p.directions, p.batch, p.hidden};
-    int ndim = sequence(&p, p.hidden * p.directions, y);
-    (void)sequence(&p, p.input, x);
+    int64_t x[3], state[3] = {p.layers * p.directions, p.batch, p.hidden};
+    int ndim = sequence(&p, p.input, x);
     ASN_TRY(check_params(c, &p, "params", &p.params));
     ASN_TRY(check_params(c, &p, "dparams", &p.dparams));
     ASN_TRY(check_states(c, &p, state));
-    ASN_TRY(tensor_of(c, "dy", ndim, y, &p.dy));
+    ASN_TRY(output_of(c, &p, "dy", &p.dy));
     ASN_TRY(tensor_of(c, "dh", 3, state, &p.dhy));
     ASN_TRY(tensor_of(c, "dc", 3, state, &p.dcy));
     ASN_TRY(tensor_of(c, "dx", ndim, x, &p.dx));

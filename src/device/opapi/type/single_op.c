@@ -105,10 +105,30 @@ static void exchange(size_t ndim, int64_t *shape, int64_t *strides) {
     strides[ndim - 2] = stride;
 }
 
-/* A packed tensor; *out is NULL for an optional one that is not there. turned: the
- * attribute that exchanges its last two dimensions, or NULL. */
-static aclError tensor_make(const type_call *c, int side, int i, const char *turned,
-                            const aclTensor **out) {
+/* A dimension of extent 1 more, where the attribute says: of a tensor that a reduction
+ * made, whose operator wants the dimension kept. A negative number counts from the end,
+ * the new dimension included. */
+static aclError insert(const type_call *c, const char *name, size_t *ndim,
+                       int64_t *shape) {
+    const asnrtAttr *a = asnrtAttrGet(c->attr, name);
+    if (a == NULL || a->kind != ASNRT_ATTR_INT || a->count != 1)
+        return missing(c, "attribute", name, 0);
+    int64_t at = *(const int64_t *)a->elements, n = (int64_t)*ndim;
+    if (at < 0) at += n + 1;
+    if (at < 0 || at > n || n >= ASN_ND_MAX_DIMS)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "%s: %s is no dimension among %lld, one more included",
+                         c->type->name, name, (long long)n + 1);
+    memmove(shape + at + 1, shape + at, (size_t)(n - at) * sizeof *shape);
+    shape[at] = 1;
+    ++*ndim;
+    return ACL_SUCCESS;
+}
+
+/* A packed tensor; *out is NULL for an optional one that is not there. s: what is done to
+ * its dimensions, or NULL. */
+static aclError tensor_make(const type_call *c, int side, int i,
+                            const asnd_type_source *s, const aclTensor **out) {
     *out = NULL;
     if (i >= c->count[side]) return ACL_SUCCESS;
     const aclTensorDesc *d = c->descs[side][i];
@@ -125,8 +145,12 @@ static aclError tensor_make(const type_call *c, int side, int i, const char *tur
         aclError code = aclGetTensorDescDimV2(d, k, &shape[k]);
         if (code != ACL_SUCCESS) return code;
     }
+    if (s != NULL && s->has_value) {
+        aclError code = insert(c, s->name, &ndim, shape);
+        if (code != ACL_SUCCESS) return code;
+    }
     memcpy(stored, shape, ndim * sizeof *stored);
-    bool turn = ndim >= 2 && is_set(c, turned);
+    bool turn = ndim >= 2 && s != NULL && !s->has_value && is_set(c, s->name);
     if (turn) exchange(ndim, shape, strides);
     *out = aclCreateTensor(shape, ndim, dtype, turn ? strides : NULL, 0, ACL_FORMAT_ND,
                            stored, ndim, data_of(c, side, i));
@@ -148,14 +172,44 @@ static double element(const void *data, aclDataType dtype, size_t i) {
     }
 }
 
-/* A parameter's value as plain numbers, from whatever source. */
+/* A parameter's value as plain numbers, from whatever source. own: where the value is the
+ * row's, a dtype or extents. */
 typedef struct {
     size_t count;
     bool is_integer, is_text;
     const void *data;
     aclDataType dtype;
-    double own; /* where the value is the row's */
+    double own[ASN_ND_MAX_DIMS];
 } numbers;
+
+/* n->own is what was asked for. */
+static aclError numbers_own(numbers *n, size_t count, bool is_integer) {
+    n->count = count;
+    n->is_integer = is_integer;
+    n->data = n->own;
+    n->dtype = ACL_DOUBLE;
+    return ACL_SUCCESS;
+}
+
+/* The extents of an input, or the dtype of an output. */
+static aclError numbers_of_desc(const type_call *c, const asnd_type_source *s,
+                                numbers *n) {
+    bool shape = s->from == ASN_FROM_SHAPE;
+    int side = shape ? 0 : 1;
+    if (s->index >= c->count[side])
+        return missing(c, shape ? "input" : "output", NULL, s->index);
+    const aclTensorDesc *d = c->descs[side][s->index];
+    size_t ndim = shape ? aclGetTensorDescNumDims(d) : 1;
+    if (ndim > ASN_ND_MAX_DIMS) return missing(c, "the shape of input", NULL, s->index);
+    if (!shape) n->own[0] = aclGetTensorDescType(d);
+    for (size_t k = 0; shape && k < ndim; k++) {
+        int64_t extent;
+        aclError code = aclGetTensorDescDimV2(d, k, &extent);
+        if (code != ACL_SUCCESS) return code;
+        n->own[k] = (double)extent;
+    }
+    return numbers_own(n, ndim, true);
+}
 
 /* A tensor that must be readable now: CANN calls it a constant. */
 static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
@@ -172,7 +226,21 @@ static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
     return ACL_SUCCESS;
 }
 
-/* The row's own value counts as one number; an attribute as what it is. */
+/* The numbers of an input by pairs, the last pair first: the type has a start and an end
+ * for every dimension from the first on, the operator begins with the last one. */
+static aclError numbers_of_pairs(const type_call *c, const asnd_type_source *s,
+                                 numbers *n) {
+    aclError code = numbers_of_input(c, s, n);
+    if (code != ACL_SUCCESS) return code;
+    size_t count = n->count;
+    if (count % 2 != 0 || count > ASN_ND_MAX_DIMS)
+        return missing(c, "pairs of numbers in input", NULL, s->index);
+    for (size_t i = 0; i < count; i++)
+        n->own[count - 2 - i / 2 * 2 + i % 2] = element(n->data, n->dtype, i);
+    return numbers_own(n, count, n->is_integer);
+}
+
+/* The row's own value, or an attribute as what it is. */
 static aclError numbers_of(const type_call *c, const asnd_type_source *s, numbers *n) {
     static const aclDataType of_kind[] = {
         [ASNRT_ATTR_BOOL] = ACL_BOOL,   [ASNRT_ATTR_INT] = ACL_INT64,
@@ -180,22 +248,17 @@ static aclError numbers_of(const type_call *c, const asnd_type_source *s, number
         [ASNRT_ATTR_STRING] = ACL_INT8, [ASNRT_ATTR_INTS] = ACL_INT64,
     };
     if (s->from == ASN_FROM_VALUES) return numbers_of_input(c, s, n);
-    if (s->from == ASN_FROM_DTYPE) {
-        if (s->index >= c->count[1]) return missing(c, "output", NULL, s->index);
-        n->own = aclGetTensorDescType(c->descs[1][s->index]);
-        *n = (numbers){1, true, false, &n->own, ACL_DOUBLE, n->own};
-        return ACL_SUCCESS;
-    }
+    if (s->from == ASN_FROM_PAIRS) return numbers_of_pairs(c, s, n);
+    if (s->from == ASN_FROM_DTYPE || s->from == ASN_FROM_SHAPE)
+        return numbers_of_desc(c, s, n);
     const asnrtAttr *a = s->from == ASN_FROM_ATTR ? asnrtAttrGet(c->attr, s->name) : NULL;
     if (a == NULL && s->from == ASN_FROM_ATTR && !s->has_value)
         return missing(c, "attribute", s->name, 0);
     if (a == NULL) {
-        n->own = s->value;
-        n->data = &n->own;
-        n->count = s->from == ASN_FROM_NOTHING ? 0 : 1;
-        n->dtype = ACL_DOUBLE;
-        n->is_integer = n->own == (double)(int64_t)n->own;
-        return ACL_SUCCESS;
+        size_t count = s->from == ASN_FROM_ATTR ? 1 : s->index;
+        for (size_t k = 0; k < count; k++)
+            n->own[k] = s->value;
+        return numbers_own(n, count, s->value == (double)(int64_t)s->value);
     }
     n->count = a->count;
     n->data = a->elements;
@@ -279,7 +342,7 @@ static aclError param_make(const type_call *c, int i, asnd_arg *arg, made *m) {
     case ASN_OUT:
     case ASN_INOUT: {
         const aclTensor *t = NULL;
-        code = tensor_make(c, s->from == ASN_FROM_OUTPUT, s->index, s->name, &t);
+        code = tensor_make(c, s->from == ASN_FROM_OUTPUT, s->index, s, &t);
         m->object = t;
         break;
     }

@@ -15,9 +15,11 @@ enum {
     ASN_FROM_INPUT,  /* tensor `index`; a list: that one and those behind it */
     ASN_FROM_OUTPUT, /* likewise */
     ASN_FROM_VALUES, /* the numbers in input `index`, which lies in the host's memory */
+    ASN_FROM_PAIRS,  /* likewise, pairs of them from the last to the first */
     ASN_FROM_DTYPE,  /* the dtype of output `index` */
+    ASN_FROM_SHAPE,  /* the extents of input `index` */
     ASN_FROM_ATTR,   /* the attribute `name`; without it, `value` where there is one */
-    ASN_FROM_NUMBER, /* `value` */
+    ASN_FROM_NUMBER, /* `value`, `index` times */
     ASN_FROM_NOTHING /* NULL, 0 */
 };
 
@@ -25,8 +27,8 @@ typedef struct {
     uint8_t from;
     uint8_t index;
     bool has_value;
-    const char *name; /* of an attribute; of one that exchanges a tensor's last two
-                         dimensions */
+    const char *name; /* of an attribute; of a tensor: of one that exchanges its last two
+                         dimensions, or, with has_value, says where one is inserted */
     double value;
 } asnd_type_source;
 
