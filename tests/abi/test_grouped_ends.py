@@ -151,7 +151,7 @@ def test_sum_over_a_batch():
     close(call(w=w.swapaxes(1, 2).copy().swapaxes(1, 2), y=np.zeros((N, M), BF16).T), want, rtol=2**-7, atol=1e-2)
     assert (call(x[:0], w[:0], rows[:0]) == 0).all()
     call(x[:, :0], w, rows[:, :0], y=np.zeros((0, N), BF16))
-    for bad in ({"bias": columns}, {"turned": True}, {"size": 32}, {"dims": (1,)}, {"dims": (0, 1)}, {"keep": True}, {"x": x[0]},
+    for bad in ({"bias": columns}, {"turned": True}, {"size": 32}, {"dims": ()}, {"dims": (0, 1)}, {"keep": True}, {"x": x[0]},
                 {"w": w[:2]}, {"rows": rows[:2]}, {"columns": columns[:3]}, {"y": np.zeros((M, N), F32)},
                 {"y": np.zeros((M, 3), BF16)}, {"x": x.astype(F32)}):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
