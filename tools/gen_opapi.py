@@ -197,6 +197,7 @@ MANY_PARAMS = {
     "moe_init_range",
     "grouped_matmul",
     "grouped_finalize",
+    "ffn",
     "act_quant",
     "moe_finalize",
     "joined_experts",

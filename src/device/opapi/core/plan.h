@@ -354,6 +354,9 @@ ASN_PLANNER(matmul_quant);
 ASN_PLANNER(flat_quant);
 ASN_PLANNER(matmul_sum);
 
+/* rotate_quant.c */
+ASN_PLANNER(rotate_quant);
+
 /* nan_median.c, scatter_update.c */
 ASN_PLANNER(nan_median);
 ASN_PLANNER(scatter_update);
@@ -383,6 +386,10 @@ ASN_PLANNER(grouped_finalize);
 ASN_PLANNER(grouped_swiglu);
 ASN_PLANNER(add_lora);
 
+/* moe/ffn.c, gating_grad.c */
+ASN_PLANNER(ffn);
+ASN_PLANNER(moe_gate_grad);
+
 /* moe/grouped_matmul.c */
 ASN_PLANNER(grouped_matmul);
 ASN_PLANNER(grouped_matmul_add);
@@ -399,6 +406,16 @@ ASN_PLANNER(barrier);
 /* joined/dispatch.c */
 ASN_PLANNER(moe_dispatch);
 ASN_PLANNER(moe_combine);
+
+/* cache/compress.c: arg 1 is the gradient; indexer.c */
+ASN_PLANNER(nsa_compress);
+ASN_PLANNER(lightning_indexer);
+
+/* nn/causal_conv.c, hyper.c: arg 1 is the gradient */
+ASN_PLANNER(causal_conv);
+ASN_PLANNER(mhc_pre);
+ASN_PLANNER(mhc_post);
+ASN_PLANNER(mhc_sinkhorn);
 
 /* cache/delta_rule.c */
 ASN_PLANNER(chunk_delta);
