@@ -29,7 +29,23 @@ def products(x, w, scale, rows):
     return exact * scale.astype(float)[OF] * (1 if rows is None else rows[:ALL, None].astype(float))
 
 
-def finalize(version, x, w, scale, rows, groups, shared, logit, index, y, by=1.0, offset=0, kind=1, tail=None, dtype=0):
+def finalize(
+    version,
+    x,
+    w,
+    scale,
+    rows,
+    groups,
+    shared,
+    logit,
+    index,
+    y,
+    by=1.0,
+    offset=0,
+    kind=1,
+    tail=None,
+    dtype=0,
+):
     between = [] if version == "WeightNz" else [None] * 3
     tuning = [[]] if version in ("V3", "WeightNzV2") else []
     run("GroupedMatmulFinalizeRouting" + version, x, w, scale, tail, *between, rows, groups, shared, logit, index, dtype, by,
@@ -50,18 +66,32 @@ def test_finalize(version, sizes):
     for how in (logit, None):
         want = np.zeros((7, N))
         np.add.at(want, index[:ALL], v * (1 if how is None else how[:ALL, None]))
-        y = finalize(version, x, w, scale, rows, listed(sizes), None, how, index, np.full((7, N), 9, F32), kind=int(sizes))
+        y = finalize(
+            version,
+            x,
+            w,
+            scale,
+            rows,
+            listed(sizes),
+            None,
+            how,
+            index,
+            np.full((7, N), 9, F32),
+            kind=int(sizes),
+        )
         close(y, want, rtol=1e-5, atol=1e-4)
         assert (y[6] == 0).all()
         want[3:5] += 0.5 * shared.astype(float)
-        finalize(version, x, w, scale, rows, listed(sizes), shared, how, index, y, 0.5, 3, int(sizes))
+        finalize(
+            version, x, w, scale, rows, listed(sizes), shared, how, index, y, 0.5, 3, int(sizes)
+        )
         close(y, want, rtol=1e-5, atol=1e-4)
 
 
 def test_finalize_refused():
     x, w, scale, index = ints(M, K), ints(G, K, N), np.ones((G, N), F32), np.zeros(M, np.int64)
-    good = dict(x=x, w=w, scale=scale, rows=np.ones(M, F32), groups=listed(True), shared=np.ones((2, N), BF16),
-                logit=np.ones(M, F32), index=index, y=np.zeros((5, N), F32))  # fmt: skip
+    good = {"x": x, "w": w, "scale": scale, "rows": np.ones(M, F32), "groups": listed(True), "shared": np.ones((2, N), BF16),
+                "logit": np.ones(M, F32), "index": index, "y": np.zeros((5, N), F32)}  # fmt: skip
     finalize("V3", **good)
     finalize("V3", **(good | {"y": np.zeros((0, N), F32), "shared": None}))
     for bad in ({"tail": scale}, {"dtype": 1}, {"offset": 4}, {"offset": -1}, {"kind": 2}, {"x": x.astype(F32)}, {"w": w[:, :5]},
@@ -78,9 +108,38 @@ def test_finalize_refused():
 
 def swiglu(version, x, w, scale, rows, groups, q, told, kind=0, bias=None, mode=0):
     if version == "WeightNZ":
-        run("GroupedMatmulSwigluQuantWeightNZ", x, w, bias, None, scale, rows, groups, q, told, np.zeros((), F32))
+        run(
+            "GroupedMatmulSwigluQuantWeightNZ",
+            x,
+            w,
+            bias,
+            None,
+            scale,
+            rows,
+            groups,
+            q,
+            told,
+            np.zeros((), F32),
+        )
     else:
-        run("GroupedMatmulSwigluQuant" + version, x, [w], [scale], [], bias, rows, None, groups, mode, 0, 0, kind, [], q, told)
+        run(
+            "GroupedMatmulSwigluQuant" + version,
+            x,
+            [w],
+            [scale],
+            [],
+            bias,
+            rows,
+            None,
+            groups,
+            mode,
+            0,
+            0,
+            kind,
+            [],
+            q,
+            told,
+        )
 
 
 @pytest.mark.parametrize("version", ["WeightNZ", "V2", "WeightNzV2"])
@@ -99,10 +158,21 @@ def test_swiglu(version, sizes):
 
 def test_swiglu_refused():
     x, w, scale, rows = ints(M, K), ints(G, K, N), np.ones((G, N), F32), np.ones(M, F32)
-    good = dict(x=x, w=w, scale=scale, rows=rows, groups=listed(False), q=np.zeros((M, N // 2), np.int8), told=np.zeros(M, F32))
+    good = {
+        "x": x,
+        "w": w,
+        "scale": scale,
+        "rows": rows,
+        "groups": listed(False),
+        "q": np.zeros((M, N // 2), np.int8),
+        "told": np.zeros(M, F32),
+    }
     for version in ("WeightNZ", "V2"):
         swiglu(version, **good)
-        swiglu(version, **(good | {"x": x[:0], "rows": rows[:0], "q": good["q"][:0], "told": rows[:0].copy()}))
+        swiglu(
+            version,
+            **(good | {"x": x[:0], "rows": rows[:0], "q": good["q"][:0], "told": rows[:0].copy()}),
+        )
         for bad in ({"bias": scale}, {"x": x.astype(F32)}, {"w": w[:, :, :7].copy()}, {"w": w[:, :5].copy()}, {"rows": rows[:4]},
                     {"scale": scale[:2]}, {"q": good["q"][:, :3]}, {"told": rows[:3]}, {"q": np.zeros((M, N // 2), np.int32)},
                     {"groups": listed(False)[:2]}):  # fmt: skip
@@ -128,7 +198,12 @@ def test_private_layout(dtype):
         return y.astype(float)
 
     y = np.zeros((M, N), dtype)
-    close(call(x, w, y, [scale]), np.pad(products(x, w, scale, None), ((0, M - ALL), (0, 0))), rtol=2**-7, atol=1e-6)
+    close(
+        call(x, w, y, [scale]),
+        np.pad(products(x, w, scale, None), ((0, M - ALL), (0, 0))),
+        rtol=2**-7,
+        atol=1e-6,
+    )
     a, b = RNG.normal(size=(M, K)).astype(dtype), RNG.normal(size=(G, K, N)).astype(dtype)
     want = np.stack([a[i].astype(float) @ b[g].astype(float) for i, g in enumerate(OF)])
     close(call(a, b, y)[:ALL], want, rtol=2**-7, atol=2**-4)
@@ -138,17 +213,42 @@ def test_private_layout(dtype):
 
 def test_sum_over_a_batch():
     x, w = ints(3, M, K), ints(3, K, N)
-    rows, columns = RNG.uniform(1e-2, 1e-1, (3, M)).astype(F32), RNG.uniform(1e-2, 1e-1, N).astype(BF16)
+    rows, columns = (
+        RNG.uniform(1e-2, 1e-1, (3, M)).astype(F32),
+        RNG.uniform(1e-2, 1e-1, N).astype(BF16),
+    )
 
-    def call(x=x, w=w, rows=rows, columns=columns, y=None, bias=None, turned=False, size=-1, dims=(0,), keep=False):
+    def call(
+        x=x,
+        w=w,
+        rows=rows,
+        columns=columns,
+        y=None,
+        bias=None,
+        turned=False,
+        size=-1,
+        dims=(0,),
+        keep=False,
+    ):
         y = np.zeros((M, N), BF16) if y is None else y
         run("QuantMatmulReduceSumWeightNz", x, w, rows, columns, None, None, None, None, bias, turned, False, size, list(dims),
             keep, y)  # fmt: skip
         return y.astype(float)
 
-    want = np.einsum("bmk,bkn,bm,n->mn", x.astype(float), w.astype(float), rows.astype(float), columns.astype(float))
+    want = np.einsum(
+        "bmk,bkn,bm,n->mn",
+        x.astype(float),
+        w.astype(float),
+        rows.astype(float),
+        columns.astype(float),
+    )
     close(call(), want, rtol=2**-7, atol=np.abs(want).max() * 1e-5)
-    close(call(w=w.swapaxes(1, 2).copy().swapaxes(1, 2), y=np.zeros((N, M), BF16).T), want, rtol=2**-7, atol=1e-2)
+    close(
+        call(w=w.swapaxes(1, 2).copy().swapaxes(1, 2), y=np.zeros((N, M), BF16).T),
+        want,
+        rtol=2**-7,
+        atol=1e-2,
+    )
     assert (call(x[:0], w[:0], rows[:0]) == 0).all()
     call(x[:, :0], w, rows[:, :0], y=np.zeros((0, N), BF16))
     for bad in ({"bias": columns}, {"turned": True}, {"size": 32}, {"dims": ()}, {"dims": (0, 1)}, {"keep": True}, {"x": x[0]},

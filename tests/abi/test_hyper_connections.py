@@ -10,7 +10,11 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 RNG = np.random.default_rng(97)
 F32, close = np.float32, np.testing.assert_allclose
 FLOATS = [np.dtype(np.float16), BF16, np.dtype(F32)]
-TOLERANCE = {"float16": {"rtol": 2e-3, "atol": 5e-3}, "bfloat16": {"rtol": 2e-2, "atol": 3e-2}, "float32": {"rtol": 1e-4, "atol": 1e-4}}
+TOLERANCE = {
+    "float16": {"rtol": 2e-3, "atol": 5e-3},
+    "bfloat16": {"rtol": 2e-2, "atol": 3e-2},
+    "float32": {"rtol": 1e-4, "atol": 1e-4},
+}
 
 
 def normal(*shape, dtype=F32):
@@ -22,7 +26,11 @@ def wide(a, grad=False):
 
 
 def near(got, want, dtype=None):
-    close(got.astype(float), np.asarray(want.detach() if isinstance(want, torch.Tensor) else want), **TOLERANCE[(dtype or got.dtype).name])
+    close(
+        got.astype(float),
+        np.asarray(want.detach() if isinstance(want, torch.Tensor) else want),
+        **TOLERANCE[(dtype or got.dtype).name],
+    )
 
 
 def refuse(name, good, changes, code="161002"):
@@ -38,11 +46,35 @@ def test_pre(lead, dtype, mixed):
     n, d = 4, 6
     many = 2 * n + (n * n if mixed else 0)
     x, phi, bias = normal(*lead, n, d, dtype=dtype), normal(many, n * d) / 3, normal(many)
-    alpha, gamma = RNG.uniform(0.3, 0.8, 3 if mixed else 2).astype(F32), RNG.uniform(0.5, 2, (n, d)).astype(F32)
+    alpha, gamma = (
+        RNG.uniform(0.3, 0.8, 3 if mixed else 2).astype(F32),
+        RNG.uniform(0.5, 2, (n, d)).astype(F32),
+    )
     for version, scale in (("", gamma), ("V2", None)):
-        out = [np.zeros((*lead, *s), t) for s, t in (((d,), dtype), ((n,), F32), ((n, n), F32), ((), F32), ((many,), F32), ((n,), F32))]
+        out = [
+            np.zeros((*lead, *s), t)
+            for s, t in (
+                ((d,), dtype),
+                ((n,), F32),
+                ((n, n), F32),
+                ((), F32),
+                ((many,), F32),
+                ((n,), F32),
+            )
+        ]
         given = [*out[:2], out[2] if mixed else None, *out[3:]]
-        run("MhcPre" + version, x, phi, alpha, bias, scale, 1e-3, 0.25, *([1] if version else []), *given)
+        run(
+            "MhcPre" + version,
+            x,
+            phi,
+            alpha,
+            bias,
+            scale,
+            1e-3,
+            0.25,
+            *([1] if version else []),
+            *given,
+        )
         a = x.astype(float).reshape(*lead, n * d)
         rms = 1 / np.sqrt((a**2).mean(-1) + 1e-3)
         mix = (a if scale is None else a * scale.reshape(-1)) @ phi.astype(float).T
@@ -55,7 +87,21 @@ def test_pre(lead, dtype, mixed):
         for got, want in zip(out, wants, strict=True):
             if want is not None:
                 near(got, want)
-        run("MhcPre" + version, x, phi, alpha, bias, scale, 1e-3, 0.25, *([0] if version else []), *given[:3], None, None, None)
+        run(
+            "MhcPre" + version,
+            x,
+            phi,
+            alpha,
+            bias,
+            scale,
+            1e-3,
+            0.25,
+            *([0] if version else []),
+            *given[:3],
+            None,
+            None,
+            None,
+        )
 
 
 def test_pre_refused():
@@ -81,13 +127,26 @@ def test_post(lead, dtype, mixed):
     y = np.zeros_like(x)
     run("MhcPost", x, res, out, post, y)
     near(y, want)
-    grads = [np.zeros_like(x), np.zeros((*lead, n, n), F32), np.zeros_like(out), np.zeros_like(post)]
+    grads = [
+        np.zeros_like(x),
+        np.zeros((*lead, n, n), F32),
+        np.zeros_like(out),
+        np.zeros_like(post),
+    ]
     run("MhcPostBackward", g, x, res, out, post, *grads)
     for got, leaf in zip(grads, (a, r, o, w), strict=True):
         near(got, leaf.grad)
     good = [x, res, out, post, y]
-    refuse("MhcPost", good, [{1: normal(*lead, n, 3)}, {2: out[..., :3]}, {3: post[..., :3]}, {4: y[:1]}])
-    refuse("MhcPostBackward", [g, x, res, out, post, *grads], [{0: g[:1]}, {5: y[:1]}, {6: normal(*lead, n)}])
+    refuse(
+        "MhcPost",
+        good,
+        [{1: normal(*lead, n, 3)}, {2: out[..., :3]}, {3: post[..., :3]}, {4: y[:1]}],
+    )
+    refuse(
+        "MhcPostBackward",
+        [g, x, res, out, post, *grads],
+        [{0: g[:1]}, {5: y[:1]}, {6: normal(*lead, n)}],
+    )
     run("MhcPost", *[None if v is None else v[:0] for v in good])
 
 
@@ -103,14 +162,22 @@ def test_sinkhorn():
             want = want / (want.sum(-2, keepdim=True) + 1e-3)
         near(y, want)
     run("MhcSinkhorn", x[:0], 1e-3, 3, y[:0], None, None)
-    refuse("MhcSinkhorn", [x, 1e-3, 3, y, None, None], [{2: 0}, {2: 101}, {4: y}, {5: y}, {3: y[:1]}, {0: normal(3, 4, 5)}])
+    refuse(
+        "MhcSinkhorn",
+        [x, 1e-3, 3, y, None, None],
+        [{2: 0}, {2: 101}, {4: y}, {5: y}, {3: y[:1]}, {0: normal(3, 4, 5)}],
+    )
 
 
 @pytest.mark.parametrize("masked", [True, False])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_convolution(dtype, masked):
     s, b, h, w = 9, 2, 6, 3
-    x, weight, g = normal(s, b, h, dtype=dtype), normal(w, h, dtype=dtype), normal(s, b, h, dtype=dtype)
+    x, weight, g = (
+        normal(s, b, h, dtype=dtype),
+        normal(w, h, dtype=dtype),
+        normal(s, b, h, dtype=dtype),
+    )
     mask = RNG.random((b, s)) > 0.3 if masked else None
     a, k = wide(x, True), wide(weight, True)
     line = torch.nn.functional.pad(a.permute(1, 2, 0), (w - 1, 0))
@@ -128,14 +195,20 @@ def test_convolution(dtype, masked):
     run("MaskedCausalConv1dBackward", g[:0], x[:0], weight, None, gx[:0], gw)
     assert (gw == 0).all()
     good = [x, weight, np.ones((b, s), bool), y]
-    refuse("MaskedCausalConv1d", good, [{1: weight[:, :3]}, {2: np.ones((s, b), bool)}, {3: y[:3]}, {0: x[0]}, {2: normal(b, s)}])
+    refuse(
+        "MaskedCausalConv1d",
+        good,
+        [{1: weight[:, :3]}, {2: np.ones((s, b), bool)}, {3: y[:3]}, {0: x[0]}, {2: normal(b, s)}],
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_windows(dtype):
     ends, block, stride, n, d = [20, 23, 60], 8, 4, 2, 5
     x, weight = normal(60, n, d, dtype=dtype), normal(block, n, dtype=dtype)
-    starts = [s for a, b in zip([0, *ends], ends, strict=False) for s in range(a, b - block + 1, stride)]
+    starts = [
+        s for a, b in zip([0, *ends], ends, strict=False) for s in range(a, b - block + 1, stride)
+    ]
     a, k = wide(x, True), wide(weight, True)
     want = torch.stack([(a[s : s + block] * k[:, :, None]).sum(0) for s in starts])
     g = normal(*want.shape, dtype=dtype)
@@ -148,5 +221,19 @@ def test_windows(dtype):
     near(gx, a.grad)
     close(gw.astype(float), k.grad, rtol=TOLERANCE[dtype.name]["rtol"], atol=0.1)
     run("NsaCompress", x, weight, [5], "TND", block, stride, 0, y[:0])
-    refuse("NsaCompress", good, [{2: [20, 61]}, {2: [20, 10]}, {3: "BSND"}, {4: 7}, {5: 0}, {5: 9}, {6: 1}, {7: y[:3]}, {1: weight[:3]}])
+    refuse(
+        "NsaCompress",
+        good,
+        [
+            {2: [20, 61]},
+            {2: [20, 10]},
+            {3: "BSND"},
+            {4: 7},
+            {5: 0},
+            {5: 9},
+            {6: 1},
+            {7: y[:3]},
+            {1: weight[:3]},
+        ],
+    )
     refuse("NsaCompress", good, [{2: None}], "161001")

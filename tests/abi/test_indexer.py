@@ -12,7 +12,12 @@ from test_quant import pack
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 RNG = np.random.default_rng(98)
-F32, I32, close, same = np.float32, np.int32, np.testing.assert_allclose, np.testing.assert_array_equal
+F32, I32, close, same = (
+    np.float32,
+    np.int32,
+    np.testing.assert_allclose,
+    np.testing.assert_array_equal,
+)
 FLOATS = [np.dtype(np.float16), BF16, np.dtype(F32)]
 FAR = 2**63 - 1
 
@@ -29,7 +34,11 @@ def refuse(name, good, changes, code="161002"):
 
 def best(q, k, w, count, causal):
     """Places and values for the queries (s, g, d) of one sequence."""
-    score = np.einsum("sg,sgt->st", w.astype(float), np.maximum(np.einsum("sgd,td->sgt", q.astype(float), k.astype(float)), 0))
+    score = np.einsum(
+        "sg,sgt->st",
+        w.astype(float),
+        np.maximum(np.einsum("sgd,td->sgt", q.astype(float), k.astype(float)), 0),
+    )
     at, value = np.full((len(q), count), -1), np.zeros((len(q), count))
     for i, line in enumerate(score):
         seen = len(k) - (len(q) - 1 - i) if causal else len(k)
@@ -59,7 +68,11 @@ def test_indexer(layout, causal, count):
         taken = np.concatenate([np.arange(n) + i * s1 for i, n in enumerate(queries)])
         q_given, w_given = q.reshape(-1, g, d)[taken], w.reshape(-1, g)[taken]
         keys = np.concatenate([k[i, :n] for i, n in enumerate(lengths)])
-        q_lengths, k_lengths, shape = np.cumsum(queries).astype(I32), np.cumsum(lengths).astype(I32), (len(taken), 1, count)
+        q_lengths, k_lengths, shape = (
+            np.cumsum(queries).astype(I32),
+            np.cumsum(lengths).astype(I32),
+            (len(taken), 1, count),
+        )
     else:
         q_given, w_given, q_lengths = q, w, queries
     at, value = np.full(shape, 9, I32), np.full(shape, 9, F32)
@@ -77,10 +90,18 @@ def test_indexer(layout, causal, count):
 
 
 def test_indexer_refused():
-    q, k, w, at = normal(2, 3, 4, 8), normal(2, 6, 1, 8), normal(2, 3, 4), np.zeros((2, 3, 1, 2), I32)
+    q, k, w, at = (
+        normal(2, 3, 4, 8),
+        normal(2, 6, 1, 8),
+        normal(2, 3, 4),
+        np.zeros((2, 3, 1, 2), I32),
+    )
     good = [q, k, w, None, None, None, "BSND", "BSND", 2, 3, FAR, FAR, False, at, np.zeros(0, F32)]
     run("LightningIndexer", *good)
-    run("LightningIndexer", *[{0: q[:0], 1: k[:0], 2: w[:0], 13: at[:0]}.get(i, a) for i, a in enumerate(good)])
+    run(
+        "LightningIndexer",
+        *[{0: q[:0], 1: k[:0], 2: w[:0], 13: at[:0]}.get(i, a) for i, a in enumerate(good)],
+    )
     lengths = np.array([3, 3], I32)
     refuse("LightningIndexer", good, [{6: "BNSD"}, {7: "TND"}, {8: 0}, {9: 1}, {10: 5}, {11: 5}, {1: k[:1]}, {1: normal(2, 6, 2, 8)},
                                       {2: w[:, :2]}, {3: lengths[:1]}, {12: True}, {13: at[:1]}, {13: at.astype(F32)}])  # fmt: skip
@@ -104,7 +125,10 @@ def test_network(act, experts, dtype):
     lead, k, n, m = (7,) if experts else (2, 3), 8, 6, 5
     front = (experts,) if experts else ()
     x = normal(*lead, k, dtype=dtype)
-    w1, w2 = normal(*front, k, n, dtype=dtype) / np.sqrt(k).astype(dtype), normal(*front, n, m, dtype=dtype)
+    w1, w2 = (
+        normal(*front, k, n, dtype=dtype) / np.sqrt(k).astype(dtype),
+        normal(*front, n, m, dtype=dtype),
+    )
     b1, b2 = normal(*front, n), normal(*front, m)
     sizes = [3, 0, 4]
     rows = x.reshape(-1, k).astype(float)
@@ -113,7 +137,10 @@ def test_network(act, experts, dtype):
         at = g if experts else ...
         between = ACTS[act](torch.tensor(part @ w1[at].astype(float) + b1[at]))
         want.append(between.numpy() @ w2[at].astype(float) + b2[at])
-    want, tolerance = np.concatenate(want).reshape(*lead, m), {"float16": 5e-3, "bfloat16": 4e-2, "float32": 1e-4}[dtype.name]
+    want, tolerance = (
+        np.concatenate(want).reshape(*lead, m),
+        {"float16": 5e-3, "bfloat16": 4e-2, "float32": 1e-4}[dtype.name],
+    )
     for ends in (False, True) if experts else (False,):
         y = np.zeros((*lead, m), dtype)
         tokens = [] if not experts else np.cumsum(sizes).tolist() if ends else sizes
@@ -137,13 +164,29 @@ def test_product_with_gelu(form, dtype):
         for add in (None, bias):
             for b in (x2, Int4(x2), pack(x2)):
                 a, y = v if add is None else v + add, np.zeros((2, 5, 8), dtype)
-                run(name, x1 if b is x2 else Int4(x1), b, rows, columns, *none, add, None, form, 0, y)
+                run(
+                    name,
+                    x1 if b is x2 else Int4(x1),
+                    b,
+                    rows,
+                    columns,
+                    *none,
+                    add,
+                    None,
+                    form,
+                    0,
+                    y,
+                )
                 want = 0.5 * a * (1 + np.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))
                 if form == "gelu_erf":
                     want = torch.nn.functional.gelu(torch.tensor(a)).numpy()
                 close(y.astype(float), want, rtol=2**-7 if dtype == BF16 else 2**-10, atol=1e-4)
     good = [x1, x2, rows, columns, *none, None, None, form, 0, y]
-    refuse("FusedQuantMatmul", good, [{10: "relu"}, {11: 32}, {4: rows}, {6: rows}, {9: y}, {12: y.astype(F32)}, {2: rows[:3]}])
+    refuse(
+        "FusedQuantMatmul",
+        good,
+        [{10: "relu"}, {11: 32}, {4: rows}, {6: rows}, {9: y}, {12: y.astype(F32)}, {2: rows[:3]}],
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -151,7 +194,11 @@ def test_turned_rows(dtype):
     x, rotation = normal(5, 24, dtype=dtype), np.linalg.qr(RNG.normal(size=(8, 8)))[0].astype(dtype)
     v = (x.astype(float).reshape(5, 3, 8) @ rotation.astype(float)).reshape(5, 24)
     none = [None, -1, "rint", 0, 0.0, False]
-    for y, top in ((np.zeros((5, 24), np.int8), 127), (Int4(np.zeros((5, 24))), 7), (np.zeros((5, 3), I32), 7)):
+    for y, top in (
+        (np.zeros((5, 24), np.int8), 127),
+        (Int4(np.zeros((5, 24))), 7),
+        (np.zeros((5, 3), I32), 7),
+    ):
         told = np.zeros(5, F32)
         run("RotateQuant", x, rotation, *none, y, told)
         close(told, np.abs(v).max(1) / top, rtol=1e-4)
@@ -180,7 +227,17 @@ def test_gradient_of_a_gate(dtype):
     run("MoeGatingTopKBackward", *good)
     tolerance = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-5}[dtype.name]
     close(out.astype(float), x.grad, rtol=tolerance, atol=tolerance / 10)
-    run("MoeGatingTopKBackward", *[{0: good[0][:0], 1: g[:0], 2: expert[:0], 7: out[:0]}.get(i, a) for i, a in enumerate(good)])
-    refuse("MoeGatingTopKBackward", good, [{3: 1}, {4: 0}, {1: g[:2]}, {2: expert[:, :2]}, {7: out[:, :3]}, {0: expert}])
+    run(
+        "MoeGatingTopKBackward",
+        *[
+            {0: good[0][:0], 1: g[:0], 2: expert[:0], 7: out[:0]}.get(i, a)
+            for i, a in enumerate(good)
+        ],
+    )
+    refuse(
+        "MoeGatingTopKBackward",
+        good,
+        [{3: 1}, {4: 0}, {1: g[:2]}, {2: expert[:, :2]}, {7: out[:, :3]}, {0: expert}],
+    )
     with pytest.raises(AclError, match="expertIdx has"):
         run("MoeGatingTopKBackward", *[{2: expert + 8}.get(i, a) for i, a in enumerate(good)])

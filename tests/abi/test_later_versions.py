@@ -10,7 +10,12 @@ from test_quant import pack
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 RNG = np.random.default_rng(96)
-F32, I32, close, same = np.float32, np.int32, np.testing.assert_allclose, np.testing.assert_array_equal
+F32, I32, close, same = (
+    np.float32,
+    np.int32,
+    np.testing.assert_allclose,
+    np.testing.assert_array_equal,
+)
 FLOATS = [np.dtype(np.float16), BF16, np.dtype(F32)]
 
 
@@ -63,29 +68,77 @@ def test_gelu_quant_refused():
 @pytest.mark.parametrize("divides", [True, False])
 def test_norm(dtype, divides):
     for shape in ((4, 3, 16), (1, 16), (16,)):
-        x, gamma, beta = RNG.normal(size=shape).astype(dtype), *RNG.uniform(0.5, 1, (2, 16)).astype(dtype)
-        scale, offset = (RNG.uniform(0.02, 0.05, 1) if divides else RNG.uniform(20, 50, 1)).astype(dtype), np.array([3], np.int8)
+        x, gamma, beta = (
+            RNG.normal(size=shape).astype(dtype),
+            *RNG.uniform(0.5, 1, (2, 16)).astype(dtype),
+        )
+        scale, offset = (
+            (RNG.uniform(0.02, 0.05, 1) if divides else RNG.uniform(20, 50, 1)).astype(dtype),
+            np.array([3], np.int8),
+        )
         rstd = 1 / np.sqrt((x.astype(float) ** 2).mean(-1, keepdims=True) + 1e-5)
         for shift, add in ((offset, beta), (None, None)):
-            v = x.astype(float) * rstd * gamma.astype(float) + (0 if add is None else add.astype(float))
-            v = (v / scale.astype(float) if divides else v * scale.astype(float)) + (0 if shift is None else 3)
+            v = x.astype(float) * rstd * gamma.astype(float) + (
+                0 if add is None else add.astype(float)
+            )
+            v = (v / scale.astype(float) if divides else v * scale.astype(float)) + (
+                0 if shift is None else 3
+            )
             for told in (np.full(rstd.shape, 9, F32), np.zeros(0, F32)):
                 q = np.zeros(shape, np.int8)
-                run("RmsNormQuantV3", x, gamma, scale, shift, add, 1e-5, divides, told.size > 0, q, told)
+                run(
+                    "RmsNormQuantV3",
+                    x,
+                    gamma,
+                    scale,
+                    shift,
+                    add,
+                    1e-5,
+                    divides,
+                    told.size > 0,
+                    q,
+                    told,
+                )
                 rounds(q, np.clip(v, -128, 127))
                 if told.size:
                     close(told, rstd, rtol=1e-5)
             four = np.zeros((*shape[:-1], 2), I32)
-            run("RmsNormQuantV3", x, gamma, scale, shift, add, 1e-5, divides, False, four, np.zeros(0, F32))
+            run(
+                "RmsNormQuantV3",
+                x,
+                gamma,
+                scale,
+                shift,
+                add,
+                1e-5,
+                divides,
+                False,
+                four,
+                np.zeros(0, F32),
+            )
             nibbles = (four[..., None] >> (4 * np.arange(8)) & 15).reshape(shape)
             rounds(np.where(nibbles > 7, nibbles - 16, nibbles), np.clip(v, -8, 7))
 
 
 def test_norm_empty_and_refused():
     x, one = RNG.normal(size=(4, 8)).astype(F32), np.ones(8, F32)
-    good = [x, one, one[:1], None, None, 1e-5, True, True, np.zeros((4, 8), np.int8), np.zeros((4, 1), F32)]
+    good = [
+        x,
+        one,
+        one[:1],
+        None,
+        None,
+        1e-5,
+        True,
+        True,
+        np.zeros((4, 8), np.int8),
+        np.zeros((4, 1), F32),
+    ]
     run("RmsNormQuantV3", *good)
-    run("RmsNormQuantV3", *[{0: x[:0], 8: good[8][:0], 9: good[9][:0]}.get(i, a) for i, a in enumerate(good)])
+    run(
+        "RmsNormQuantV3",
+        *[{0: x[:0], 8: good[8][:0], 9: good[9][:0]}.get(i, a) for i, a in enumerate(good)],
+    )
     refuse("RmsNormQuantV3", good, [{1: one[:3]}, {2: one[:3]}, {8: good[8][:3]}, {9: np.zeros(4, F32)}, {0: x.astype(int)},
                                     {9: np.zeros((4, 1), np.float16)}, {9: np.zeros((4, 8), F32)}])  # fmt: skip
 
@@ -94,7 +147,26 @@ def test_dequantised_gate():
     x = RNG.integers(-900, 900, (6, 16)).astype(I32)
     weight, rows = RNG.uniform(1e-3, 1e-2, 16).astype(F32), RNG.uniform(0.5, 2, 6).astype(F32)
     q, told = np.zeros((6, 8), np.int8), np.zeros(6, F32)
-    good = [x, weight, rows, None, None, None, None, True, "dynamic", 2, "rint", -1, 0, 7.0, 1.702, 1.0, q, told]
+    good = [
+        x,
+        weight,
+        rows,
+        None,
+        None,
+        None,
+        None,
+        True,
+        "dynamic",
+        2,
+        "rint",
+        -1,
+        0,
+        7.0,
+        1.702,
+        1.0,
+        q,
+        told,
+    ]
     for left in (True, False):
         good[7] = left
         run("DequantSwigluQuantV2", *good)
@@ -105,7 +177,11 @@ def test_dequantised_gate():
         rounds(q, want, told[:, None])
     good[11] = 1
     run("DequantSwigluQuantV2", *good)
-    refuse("DequantSwigluQuantV2", good, [{9: 3}, {10: "floor"}, {11: 0}, {12: 1}, {16: np.zeros((6, 1), I32)}, {17: told[:3]}])
+    refuse(
+        "DequantSwigluQuantV2",
+        good,
+        [{9: 3}, {10: "floor"}, {11: 0}, {12: 1}, {16: np.zeros((6, 1), I32)}, {17: told[:3]}],
+    )
 
 
 def test_kronecker():
@@ -118,7 +194,11 @@ def test_kronecker():
     four = Int4(np.zeros((3, 4, 8)))
     run("FlatQuantV2", x, left, right, 1.0, 0.0, four, told)
     rounds(four.values(), np.clip(y / told[:, None, None], -8, 7), 1.0)
-    refuse("FlatQuantV2", [x, left, right, 1.0, 0.0, out, told], [{4: 6.0}, {3: 0.0}, {5: out[:2]}, {6: told[:2]}])
+    refuse(
+        "FlatQuantV2",
+        [x, left, right, 1.0, 0.0, out, told],
+        [{4: 6.0}, {3: 0.0}, {5: out[:2]}, {6: told[:2]}],
+    )
 
 
 def test_scatter():
@@ -151,7 +231,11 @@ def test_hashed_experts(dtype, sigmoid):
     close(y.astype(float), want, rtol=2**-7 if dtype == BF16 else 2**-10)
     run("MoeGatingTopKV2", *[{2: None, 3: None}.get(i, v) for i, v in enumerate(good)])
     same(expert, np.argsort(-(s + bias.astype(float)), 1, kind="stable")[:, :3])
-    refuse("MoeGatingTopKV2", good, [{2: ids[:3]}, {3: table[:, :2]}, {2: x[:, 0]}, {4: 9}, {13: y[:, :2]}])
+    refuse(
+        "MoeGatingTopKV2",
+        good,
+        [{2: ids[:3]}, {3: table[:, :2]}, {2: x[:, 0]}, {4: 9}, {13: y[:, :2]}],
+    )
     refuse("MoeGatingTopKV2", good, [{2: None}, {3: None}, {15: None}], "161001")
     for change, message in (({2: ids + 20}, "inputIds has"), ({3: table + 8}, "tid2eid has")):
         with pytest.raises(AclError, match=message):
@@ -171,10 +255,19 @@ def test_rotation_by_a_matrix(dtype):
         else:
             turned = a @ matrix.astype(float)
         run("RotaryPositionEmbeddingV2", x, cos, sin, 0, matrix, out)
-        close(out.astype(float), a * cos.astype(float) + turned * sin.astype(float), rtol=tolerance, atol=tolerance * 4)
+        close(
+            out.astype(float),
+            a * cos.astype(float) + turned * sin.astype(float),
+            rtol=tolerance,
+            atol=tolerance * 4,
+        )
     run("RotaryPositionEmbeddingV2", x[:0], cos, sin, 1, rotate, out[:0])
     same(run("RotaryPositionEmbeddingV2", x, cos, sin, 0, rotate, x.copy()).shape, x.shape)
-    refuse("RotaryPositionEmbeddingV2", [x, cos, sin, 0, rotate, out], [{4: rotate[:4]}, {4: rotate.astype(int)}, {3: 4}])
+    refuse(
+        "RotaryPositionEmbeddingV2",
+        [x, cos, sin, 0, rotate, out],
+        [{4: rotate[:4]}, {4: rotate.astype(int)}, {3: 4}],
+    )
 
 
 def test_finalize():
@@ -184,20 +277,45 @@ def test_finalize():
     none = [None] * 4
     for mode in (0, 2):
         place = at.reshape(k, rows).T if mode == 0 else at.reshape(rows, k)
-        run("MoeFinalizeRoutingV4", x, at, None, None, None, scales, None, *none, mode, None, [], None, 1, out)
+        run(
+            "MoeFinalizeRoutingV4",
+            x,
+            at,
+            None,
+            None,
+            None,
+            scales,
+            None,
+            *none,
+            mode,
+            None,
+            [],
+            None,
+            1,
+            out,
+        )
         close(out, (x[place] * scales[..., None]).sum(1), rtol=1e-5, atol=1e-6)
         good = [x, at, out * 0, None, None, None, None, *none, mode, None, None, None, k, out]
         run("MoeFinalizeRoutingV4", *good)
         close(out, x[place].sum(1), rtol=1e-5, atol=1e-6)
-    refuse("MoeFinalizeRoutingV4", good, [{7: x}, {10: x}, {12: [0, 1]}, {14: [3]}, {15: 3}, {11: 4}, {16: out[:3]}])
+    refuse(
+        "MoeFinalizeRoutingV4",
+        good,
+        [{7: x}, {10: x}, {12: [0, 1]}, {14: [3]}, {15: 3}, {11: 4}, {16: out[:3]}],
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.float16), BF16])
 def test_quantised_weights(dtype):
     x, weight = RNG.normal(size=(5, 16)).astype(dtype), RNG.integers(-8, 8, (16, 8)).astype(np.int8)
-    scale, offset = RNG.uniform(0.01, 0.02, (1, 8)).astype(dtype), RNG.uniform(-3, 3, (1, 8)).astype(dtype)
+    scale, offset = (
+        RNG.uniform(0.01, 0.02, (1, 8)).astype(dtype),
+        RNG.uniform(-3, 3, (1, 8)).astype(dtype),
+    )
     bias, y = RNG.normal(size=8).astype(F32 if dtype == BF16 else dtype), np.zeros((5, 8), dtype)
-    want = x.astype(float) @ ((weight + offset.astype(float)) * scale.astype(float)) + bias.astype(float)
+    want = x.astype(float) @ ((weight + offset.astype(float)) * scale.astype(float)) + bias.astype(
+        float
+    )
     for w in (weight, Int4(weight), pack(weight)):
         run("WeightQuantBatchMatmulNz", x, w, scale, offset, None, None, bias, 0, y)
         close(y.astype(float), want, rtol=2**-7, atol=2**-7)

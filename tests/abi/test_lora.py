@@ -31,11 +31,18 @@ def test_rows(low, dtype):
 
 
 def test_empty_and_refused():
-    y, x, index = np.zeros((B, H3), np.float16), np.zeros((B, H1), np.float16), np.zeros(B, np.int32)
+    y, x, index = (
+        np.zeros((B, H3), np.float16),
+        np.zeros((B, H1), np.float16),
+        np.zeros(B, np.int32),
+    )
     a, b = np.zeros((W, LAYERS, R, H1), np.float16), np.zeros((W, LAYERS, H2, R), np.float16)
     good = [y, x, b, index, a, 0, 1.0, 0, H2, y.copy()]
     run("AddLora", *good)
-    run("AddLora", *[{0: y[:0], 1: x[:0], 3: index[:0], 9: y[:0]}.get(i, v) for i, v in enumerate(good)])
+    run(
+        "AddLora",
+        *[{0: y[:0], 1: x[:0], 3: index[:0], 9: y[:0]}.get(i, v) for i, v in enumerate(good)],
+    )
     for changes in ({0: y[0]}, {1: x[:3]}, {1: x.astype(np.float32)}, {2: b[:, :, :3]}, {2: b[0]}, {3: index[:2]}, {3: x[:, 0]},
                     {4: a[:, :, :, :5]}, {4: a[:2]}, {5: LAYERS}, {5: -1}, {7: H3}, {7: -1}, {8: H2 - 1}, {9: y[:, :3]}):  # fmt: skip
         with pytest.raises(AclError, match="161002"):

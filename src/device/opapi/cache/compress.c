@@ -33,7 +33,8 @@ static asn_status nsa_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         for (int64_t j = 0; j < p->block; j++)
             for (int64_t n = 0; n < p->heads; n++) {
                 const float *v = x + ((p->starts[i] + j) * p->heads + n) * p->size;
-                float by = weight[j * p->heads + n], *sum = y + (i * p->heads + n) * p->size;
+                float by = weight[j * p->heads + n],
+                      *sum = y + (i * p->heads + n) * p->size;
                 for (int64_t d = 0; d < p->size; d++)
                     sum[d] += by * v[d];
             }
@@ -72,7 +73,8 @@ static asn_status nsa_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* starts, from the ends of the sequences. */
 static asn_status take_windows(const asnd_call *c, nsa_plan *p, int64_t stride) {
-    const asnd_array *ends = asn_call_array(c, asn_call_param_named(c, "actSeqLenOptional"));
+    const asnd_array *ends =
+        asn_call_array(c, asn_call_param_named(c, "actSeqLenOptional"));
     int64_t most = p->tokens / (stride > 0 ? stride : 1) + 1, from = 0;
     p->starts = asnop_executor_alloc(c->e, (size_t)most * sizeof *p->starts);
     if (p->starts == NULL) return asn_call_no_memory();
@@ -144,5 +146,6 @@ asn_status asn_planner_nsa_compress(asnd_call *c) {
     if (back) ASN_TRY(asn_call_same_shape(c, 9, 2, weight));
     if (back ? p.heads == 0 : p.windows * p.heads * p.size == 0) return ASN_OK;
     double work = (double)(p.windows * p.block) * (double)(p.heads * p.size);
-    return asn_call_keep(c, back ? nsa_grad_body : nsa_body, &p, sizeof p, 300 + work / 2);
+    return asn_call_keep(c, back ? nsa_grad_body : nsa_body, &p, sizeof p,
+                         300 + work / 2);
 }

@@ -217,15 +217,16 @@ static asn_status take_tokens(const asnd_call *c, delta_plan *p, int beta, int l
     for (int i = 0; i < 3; i += 2)
         ASN_TRY(asn_call_rank(c, i, 3, 3));
     ASN_TRY(asn_call_rank(c, lengths, 1, 1));
-    *p = (delta_plan){.tokens = q->shape[0], .key_heads = q->shape[1], .key = q->shape[2]};
+    *p =
+        (delta_plan){.tokens = q->shape[0], .key_heads = q->shape[1], .key = q->shape[2]};
     p->heads = v->shape[1];
     p->value = v->shape[2];
     p->batch = asn_call_nd(c, lengths)->shape[0];
     p->final = p->places = p->accepted = -1;
     if (p->key_heads < 1 || p->heads % p->key_heads != 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "%s: value has %lld heads, key %lld; they must be a multiple",
-                             c->op->name, (long long)p->heads, (long long)p->key_heads);
+        return asn_error_set(
+            ASN_ERR_VALUE, "%s: value has %lld heads, key %lld; they must be a multiple",
+            c->op->name, (long long)p->heads, (long long)p->key_heads);
     int64_t values[] = {p->tokens, p->heads, p->value};
     ASN_TRY(take(c, 0, 3, q->shape, &p->q));
     ASN_TRY(take(c, 1, 3, q->shape, &p->k));

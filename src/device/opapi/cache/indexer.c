@@ -48,7 +48,8 @@ static asn_status keys_of(aclOpExecutor *e, const indexer_plan *p, const float *
     const asnd_nd *blocks = asn_exec_nd(e, p->k);
     int64_t shape[] = {s->n, p->size};
     if (!p->paged) {
-        asn_view_plain(keys, ASN_F32, 2, shape, (void *)(uintptr_t)(k + s->from * p->size));
+        asn_view_plain(keys, ASN_F32, 2, shape,
+                       (void *)(uintptr_t)(k + s->from * p->size));
         return ASN_OK;
     }
     int64_t each = blocks->shape[1], wide = asn_exec_nd(e, p->table)->shape[1];
@@ -105,8 +106,8 @@ typedef struct {
 
 /* All queries of one sequence. */
 static asn_status sequence(const indexer_plan *p, const float *q, const float *w,
-                           const span *qs, const asnd_view *keys,
-                           int64_t n, indexer_out *out, asnd_tmp *tmp) {
+                           const span *qs, const asnd_view *keys, int64_t n,
+                           indexer_out *out, asnd_tmp *tmp) {
     asnd_view heads, turned, dots;
     asn_view_set(&turned, &keys->nd);
     asn_view_swap_last(&turned);
@@ -117,11 +118,10 @@ static asn_status sequence(const indexer_plan *p, const float *q, const float *w
         asn_view_plain(&heads, ASN_F32, 2, (int64_t[]){p->heads, p->size},
                        (void *)(uintptr_t)(q + row * p->heads * p->size));
         if (n > 0) ASN_TRY(asn_cpu_matmul(&heads.nd, &turned.nd, &dots.nd));
-        asn_status status =
-            choose(p, (const float *)(void *)dots.nd.data, w + row * p->heads, n,
-                   seen > 0 ? seen : 0, &own,
-                   (int32_t *)(void *)out->index.nd.data + row * p->count,
-                   (float *)(void *)out->value.nd.data + row * p->count);
+        asn_status status = choose(p, (const float *)(void *)dots.nd.data,
+                                   w + row * p->heads, n, seen > 0 ? seen : 0, &own,
+                                   (int32_t *)(void *)out->index.nd.data + row * p->count,
+                                   (float *)(void *)out->value.nd.data + row * p->count);
         asn_tmp_free(&own);
         ASN_TRY(status);
     }

@@ -28,14 +28,10 @@ typedef struct {
 
 static float activated(activation act, float x) {
     switch (act) {
-    case RELU:
-        return x > 0 ? x : 0;
-    case GELU:
-        return 0.5f * x * erfcf(-0.70710678f * x);
-    case FAST_GELU:
-        return x / (1 + expf(-1.702f * x));
-    default:
-        return x / (1 + expf(-x));
+    case RELU: return x > 0 ? x : 0;
+    case GELU: return 0.5f * x * erfcf(-0.70710678f * x);
+    case FAST_GELU: return x / (1 + expf(-1.702f * x));
+    default: return x / (1 + expf(-x));
     }
 }
 
@@ -79,8 +75,7 @@ static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                        (float *)(void *)x.nd.data + row * p->wide[0]);
         asn_view_plain(&out, ASN_F32, 2, (int64_t[]){count, p->wide[2]},
                        (float *)(void *)y.nd.data + row * p->wide[2]);
-        ASN_TRY(
-            asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){count, p->wide[1]}, &between));
+        ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){count, p->wide[1]}, &between));
         ASN_TRY(layer(e, p, 0, g, &in, tmp, &between));
         float *v = (float *)(void *)between.nd.data;
         for (int64_t i = 0; i < count * p->wide[1]; i++)
@@ -100,10 +95,11 @@ static asn_status take_activation(const asnd_call *c, activation *act) {
             *act = (activation)i;
             return ASN_OK;
         }
-    return asn_error_set(ASN_ERR_VALUE,
-                         "%s: activation is \"%.20s\"; it must be relu, gelu, fastgelu or "
-                         "silu",
-                         c->op->name, name);
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "%s: activation is \"%.20s\"; it must be relu, gelu, fastgelu or "
+        "silu",
+        c->op->name, name);
 }
 
 /* Where each expert's rows end: all of them, together. */
@@ -117,10 +113,9 @@ static asn_status take_experts(asnd_call *c, ffn_plan *p) {
     p->ends[0] = p->rows;
     int64_t given = tokens == NULL ? 0 : (int64_t)tokens->size, last = 0;
     if (given != (p->stacked ? p->experts : 0))
-        return asn_error_set(ASN_ERR_VALUE,
-                             "%s: expertTokens has %lld numbers; there are %lld experts",
-                             c->op->name, (long long)given,
-                             (long long)(p->stacked ? p->experts : 0));
+        return asn_error_set(
+            ASN_ERR_VALUE, "%s: expertTokens has %lld numbers; there are %lld experts",
+            c->op->name, (long long)given, (long long)(p->stacked ? p->experts : 0));
     for (int64_t g = 0; g < given; g++) {
         int64_t v = ((const int64_t *)tokens->data)[g];
         p->ends[g] = ends ? v : last + v;
@@ -128,9 +123,8 @@ static asn_status take_experts(asnd_call *c, ffn_plan *p) {
         last = p->ends[g];
     }
     if (given == 0 || last == p->rows) return ASN_OK;
-    return asn_error_set(ASN_ERR_VALUE,
-                         "%s: expertTokens says %lld rows; x has %lld", c->op->name,
-                         (long long)last, (long long)p->rows);
+    return asn_error_set(ASN_ERR_VALUE, "%s: expertTokens says %lld rows; x has %lld",
+                         c->op->name, (long long)last, (long long)p->rows);
 }
 
 /* Weight k and its bias: (a, b), (b), or with experts in front. */

@@ -69,10 +69,13 @@ static asn_status check_like(const asnd_call *c, int i, const int64_t *shape) {
  * here: what tells them must be absent. Without scales k says how many places a row has.
  */
 static asn_status check_plain_experts(const asnd_call *c, int64_t k) {
-    static const char *const none[] = {
-        "xOptional",         "alpha1Optional",           "alpha2Optional",
-        "vOptional",         "zeroExpertRangeOptional",  "copyExpertRangeOptional",
-        "constantExpertRangeOptional"};
+    static const char *const none[] = {"xOptional",
+                                       "alpha1Optional",
+                                       "alpha2Optional",
+                                       "vOptional",
+                                       "zeroExpertRangeOptional",
+                                       "copyExpertRangeOptional",
+                                       "constantExpertRangeOptional"};
     int i = asn_call_param_named(c, "k");
     if (i < 0) return ASN_OK;
     for (size_t n = 0; n < sizeof none / sizeof *none; n++) {

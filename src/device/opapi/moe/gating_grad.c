@@ -36,8 +36,8 @@ static asn_status gate_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
             dot += g[j] * s[at[j]];
         }
         for (int64_t j = 0; j < k; j++)
-            to[at[j]] += p->arg[5].f * (g[j] - dot / sum) / sum * s[at[j]] *
-                         (1 - s[at[j]]);
+            to[at[j]] +=
+                p->arg[5].f * (g[j] - dot / sum) / sum * s[at[j]] * (1 - s[at[j]]);
     }
     return asn_packed_done(e, p, 7, &out);
 }

@@ -147,8 +147,7 @@ static asn_status check_absent(const asnd_call *c, const char *const *names, int
         int i = asn_call_param_named(c, names[k]);
         if (i < 0 || c->args[i].p == NULL) continue;
         bool list = c->op->params[i].kind == ASN_LIST_IN;
-        if (list ? asn_call_array(c, i)->size == 0 ||
-                       c->e->operands[c->first[i]].is_empty
+        if (list ? asn_call_array(c, i)->size == 0 || c->e->operands[c->first[i]].is_empty
                  : c->e->operands[c->first[i]].is_empty)
             continue;
         return asn_error_set(ASN_ERR_VALUE, "%s: %s is given; for int8 it must be NULL",
@@ -221,8 +220,7 @@ asn_status asn_planner_grouped_finalize(asnd_call *c) {
     p.logit = asn_call_operand_named(c, "logitOptional");
     p.index = asn_call_operand_named(c, "rowIndexOptional");
     p.y = c->first[out];
-    p.weight =
-        (float)asn_call_double(c, asn_call_param_named(c, "sharedInputWeight"));
+    p.weight = (float)asn_call_double(c, asn_call_param_named(c, "sharedInputWeight"));
     p.offset = asn_call_int(c, asn_call_param_named(c, "sharedInputOffset"));
     ASN_TRY(asn_call_rank(c, 0, 2, 2));
     ASN_TRY(asn_call_rank(c, 1, 3, 3));
@@ -252,9 +250,9 @@ asn_status asn_planner_grouped_swiglu(asnd_call *c) {
     ASN_TRY(check_fixed(c, zero, 3));
     for (int i = 1; i < 3; i++)
         if (c->op->params[i].kind == ASN_LIST_IN && asn_call_array(c, i)->size != 1)
-            return asn_error_set(ASN_ERR_VALUE, "%s: %s is a list of %llu; it must be one",
-                                 c->op->name, c->op->params[i].name,
-                                 (unsigned long long)asn_call_array(c, i)->size);
+            return asn_error_set(
+                ASN_ERR_VALUE, "%s: %s is a list of %llu; it must be one", c->op->name,
+                c->op->params[i].name, (unsigned long long)asn_call_array(c, i)->size);
     int operands[4] = {c->first[0], c->first[1], asn_call_operand_named(c, "weightScale"),
                        asn_call_operand_named(c, "xScale")};
     p.list = asn_call_operand_named(c, "groupList");
@@ -269,8 +267,7 @@ asn_status asn_planner_grouped_swiglu(asnd_call *c) {
                              c->op->name, x->ndim, w->ndim);
     if (c->e->operands[p.q.y].nd.dtype != ASN_I8)
         return asn_error_set(ASN_ERR_TYPE, "%s: output has dtype %s; it must be int8",
-                             c->op->name,
-                             asn_dtype_name(c->e->operands[p.q.y].nd.dtype));
+                             c->op->name, asn_dtype_name(c->e->operands[p.q.y].nd.dtype));
     ASN_TRY(asn_row_quant_check(c, &p.q, 2, (int64_t[]){x->shape[0], w->shape[2] / 2}));
     ASN_TRY(plan_product(c, &p, operands, kind < 0 ? 0 : asn_call_int(c, kind)));
     if (p.m * p.n == 0) return ASN_OK;

@@ -67,10 +67,9 @@ static asn_status lora_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         if (sorted[from] < 0) continue;
         asn_view_set(&part, &rows.nd);
         asn_view_slice(&part, 0, from, to - from, 1);
-        if (p->a >= 0)
-            ASN_TRY(times(e, p->a, sorted[from], p->layer, &part, tmp, &low));
-        ASN_TRY(times(e, p->b, sorted[from], p->layer, p->a >= 0 ? &low : &part, tmp,
-                      &high));
+        if (p->a >= 0) ASN_TRY(times(e, p->a, sorted[from], p->layer, &part, tmp, &low));
+        ASN_TRY(
+            times(e, p->b, sorted[from], p->layer, p->a >= 0 ? &low : &part, tmp, &high));
         const float *z = (const float *)(void *)high.nd.data;
         for (int64_t i = from; i < to; i++) {
             float *s = (float *)(void *)sum.nd.data + order[i] * wide + p->offset;
@@ -115,10 +114,9 @@ asn_status asn_planner_add_lora(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 3, 1, y->shape));
     ASN_TRY(asn_call_same_shape(c, 9, 2, y->shape));
     if (offset < 0 || slice < 0 || offset > y->shape[1] - slice)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "%s: columns %lld to %lld of y, which has %lld", c->op->name,
-                             (long long)offset, (long long)(offset + slice),
-                             (long long)y->shape[1]);
+        return asn_error_set(
+            ASN_ERR_VALUE, "%s: columns %lld to %lld of y, which has %lld", c->op->name,
+            (long long)offset, (long long)(offset + slice), (long long)y->shape[1]);
     ASN_TRY(check_weights(c, slice));
     if (asn_nd_size(y) == 0) return ASN_OK;
     lora_plan p = {.y = c->first[0],

@@ -182,8 +182,7 @@ static asn_status pre_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(read_as(e, p, 3, tmp, &bias));
     ASN_TRY(read_as(e, p, 4, tmp, &gamma));
     for (int i = 0; i < 6; i++)
-        ASN_TRY(
-            room_for(e, p, p->first_out + i, p->rows * sizes[i], tmp, &v[i], &to[i]));
+        ASN_TRY(room_for(e, p, p->first_out + i, p->rows * sizes[i], tmp, &v[i], &to[i]));
     ASN_TRY(mix(e, p, x, gamma, tmp, to[4]));
     for (int64_t r = 0; r < p->rows; r++, x += wide) {
         float *m = to[4] + r * p->mixes, *in = to[0] + r * d;
@@ -299,8 +298,7 @@ asn_status asn_planner_mhc_pre(asnd_call *c) {
         ASN_TRY(asn_call_floating(c, i));
     ASN_TRY(asn_call_same_shape(c, 1, 2, (int64_t[]){p.mixes, wide}));
     ASN_TRY(asn_call_same_shape(c, 3, 1, &p.mixes));
-    if (c->first[4] >= 0)
-        ASN_TRY(asn_call_same_shape(c, 4, 2, (int64_t[]){p.n, p.d}));
+    if (c->first[4] >= 0) ASN_TRY(asn_call_same_shape(c, 4, 2, (int64_t[]){p.n, p.d}));
     ASN_TRY(check_rows(c, 0, out, p.d, -1));
     ASN_TRY(check_rows(c, 0, out + 1, p.n, -1));
     if (alphas == 3)

@@ -211,8 +211,8 @@ static asn_status matrix_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_prog g;
     asn_prog_begin(&g, from->ndim, from->shape, 0);
     int a = value(&g, &x, t), b = value(&g, &turned, t);
-    asn_prog_out(&g,
-                 turn(&g, ASN_OP_ADD, a, value(&g, &cos, t), b, value(&g, &sin, t)), y);
+    asn_prog_out(&g, turn(&g, ASN_OP_ADD, a, value(&g, &cos, t), b, value(&g, &sin, t)),
+                 y);
     return asn_prog_run(&g);
 }
 
@@ -322,8 +322,9 @@ static asn_status take_matrix(const asnd_call *c, rotary_plan *p) {
     return ASN_OK;
 }
 
-/* RotaryPositionEmbedding(x, cos, sin, mode, out), V2 with a matrix, InterleaveRope(x, cos, sin, out), arg
- * its mode, ApplyRotaryPosEmb(queryRef, keyRef, cos, sin, layout), V2 with rotaryMode. */
+/* RotaryPositionEmbedding(x, cos, sin, mode, out), V2 with a matrix, InterleaveRope(x,
+ * cos, sin, out), arg its mode, ApplyRotaryPosEmb(queryRef, keyRef, cos, sin, layout), V2
+ * with rotaryMode. */
 asn_status asn_planner_rotary(asnd_call *c) {
     int cos = asn_call_param_named(c, "cos"), sin = cos + 1, mode = 0;
     bool in_place = cos == 2;
@@ -337,8 +338,7 @@ asn_status asn_planner_rotary(asnd_call *c) {
     rotary_plan with = {.rotate = -1};
     ASN_TRY(take_matrix(c, &with));
     if (with.rotate >= 0 && asn_nd_size(x) == 0) return ASN_OK;
-    rotary_plan *p =
-        plan_rotary(c, with.rotate >= 0 ? matrix_body : rotary_body, x);
+    rotary_plan *p = plan_rotary(c, with.rotate >= 0 ? matrix_body : rotary_body, x);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->rotate = with.rotate;
     p->mode = mode;

@@ -80,8 +80,8 @@ static void activate(const act_plan *p, const float *v, float *y) {
     if (p->kind != SWISH_GATE) {
         for (int64_t j = 0; j < p->n; j++) {
             float x = v[j], t = 1.5957691216057308f * (x + 0.044715f * x * x * x);
-            y[j] = p->kind == GELU ? 0.5f * x * erfcf(-0.70710678f * x)
-                                   : x / (1 + expf(-t));
+            y[j] =
+                p->kind == GELU ? 0.5f * x * erfcf(-0.70710678f * x) : x / (1 + expf(-t));
         }
         return;
     }
@@ -263,8 +263,8 @@ static asn_status plan_gelu(asnd_call *c, act_plan *p) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: approximate is \"%.20s\"; it must be none or tanh",
                              c->op->name, form);
-    ASN_TRY(
-        take_quant(c, p, "inputScaleOptional", "inputOffsetOptional", "y", "outScaleOptional"));
+    ASN_TRY(take_quant(c, p, "inputScaleOptional", "inputOffsetOptional", "y",
+                       "outScaleOptional"));
     if (!p->q.dynamic && p->q.scale < 0)
         return asn_error_set(ASN_ERR_NULL_POINTER,
                              "%s: inputScaleOptional is NULL, quantMode static",

@@ -1,7 +1,8 @@
 /* CPU device, operators: products of small integers.
  *
- * QuantMatmul, V2, V3, V4, V5, QuantMatmulWeightNz, FusedQuantMatmul. Products are summed in int32, which
- * wraps beyond 2**17 of them; the rest is float32, as CANN's formulas have it:
+ * QuantMatmul, V2, V3, V4, V5, QuantMatmulWeightNz, FusedQuantMatmul. Products are summed
+ * in int32, which wraps beyond 2**17 of them; the rest is float32, as CANN's formulas
+ * have it:
  *
  * ((x1 @ x2 + integer bias) * scale * row scale + real bias) [+ offset, rounded, int8]
  *
@@ -127,8 +128,7 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *to = asn_exec_nd(e, p->out);
     asnd_view a, b, sum, out, rows;
     float *scale = NULL, *offset = NULL;
-    finish_run f = {
-        .factor = p->factor, .eight = to->dtype == ASN_I8, .gelu = p->gelu};
+    finish_run f = {.factor = p->factor, .eight = to->dtype == ASN_I8, .gelu = p->gelu};
     ASN_TRY(asn_quant_ints(&e->operands[p->x1], tmp, &a));
     ASN_TRY(asn_quant_ints(&e->operands[p->x2], tmp, &b));
     if (p->trans1) asn_view_swap_last(&a);
