@@ -11,7 +11,8 @@
 
 #include "device/opapi/core/packed.h"
 
-/* Operands; starts: of each window, in the executor. */
+/* Extents: windows, tokens of one, heads, elements of a head, all tokens. Operands;
+ * starts: of each window, in the executor. */
 typedef struct {
     asnd_plan_head head;
     int grad, input, weight, out, out_weight;
@@ -19,6 +20,8 @@ typedef struct {
     int64_t *starts;
 } nsa_plan;
 
+/* Windows overlap where the stride is less than the block: each is summed by itself, a
+ * token of a head at a time, whose elements lie together. */
 static asn_status nsa_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const nsa_plan *p = plan;
     const float *x, *weight;
@@ -41,7 +44,8 @@ static asn_status nsa_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(to, &out.nd);
 }
 
-/* The sums of the weight's gradient are float64. */
+/* A token gets a part of every window that it is in. The weight's gradient sums over all
+ * windows, of which there may be thousands: in float64. */
 static asn_status nsa_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const nsa_plan *p = plan;
     const float *g, *x, *weight;
@@ -71,7 +75,8 @@ static asn_status nsa_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(asn_exec_nd(e, p->out), &out.nd);
 }
 
-/* starts, from the ends of the sequences. */
+/* starts, from the ends of the sequences; windows are counted while they are found, which
+ * are tokens / stride + 1 at most. A sequence that is shorter than a window has none. */
 static asn_status take_windows(const asnd_call *c, nsa_plan *p, int64_t stride) {
     const asnd_array *ends =
         asn_call_array(c, asn_call_param_named(c, "actSeqLenOptional"));
@@ -93,7 +98,8 @@ static asn_status take_windows(const asnd_call *c, nsa_plan *p, int64_t stride) 
     return ASN_OK;
 }
 
-/* What both have: layout TND, ends of sequences, sizes. */
+/* What both have: layout TND, ends of sequences, sizes. actSeqLenType 1, which would have
+ * lengths, is on no page. */
 static asn_status check_nsa(const asnd_call *c) {
     const char *layout = c->args[asn_call_param_named(c, "layoutOptional")].p;
     int lengths = asn_call_param_named(c, "actSeqLenOptional");

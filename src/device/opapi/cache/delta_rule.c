@@ -66,6 +66,8 @@ static void run_head(void *ctx, int64_t h) {
     }
 }
 
+/* An estimate of two operations a nanosecond decides whether threads are worth it: a step
+ * of decoding is a token or a few. */
 static void run_sequence(delta_run *r) {
     double work =
         2 * (double)(r->to - r->from) * (double)(r->p->heads * r->p->value * r->p->key);
@@ -115,6 +117,7 @@ static asn_status check_lengths(aclOpExecutor *e, const delta_plan *p,
     return ASN_OK;
 }
 
+/* A sequence of length 0 ends with the matrices that it starts with. */
 static asn_status chunk_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const delta_plan *p = plan;
     const int64_t *lengths;
@@ -237,12 +240,14 @@ static asn_status take_tokens(const asnd_call *c, delta_plan *p, int beta, int l
     return take_ints(c, lengths, p->batch, &p->lengths);
 }
 
-/* State at parameter i: (blocks, heads, value, key). */
+/* State at parameter i: (blocks, heads, value, key); of the chunked form a block is a
+ * sequence, else a token's place. */
 static asn_status take_state(const asnd_call *c, const delta_plan *p, int i,
                              int64_t blocks, int *operand) {
     return take(c, i, 4, (int64_t[]){blocks, p->heads, p->value, p->key}, operand);
 }
 
+/* The cost is that of all tokens, four operations for each element of a matrix. */
 static asn_status keep(asnd_call *c, const delta_plan *p, asnd_body_fn body) {
     double work = 4 * (double)p->tokens * (double)(p->heads * p->value * p->key);
     return asn_call_keep(c, body, p, sizeof *p, 1000 + work / 4);

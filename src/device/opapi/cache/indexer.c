@@ -29,7 +29,8 @@ typedef struct {
     int64_t from, n;
 } span;
 
-/* From lengths (NULL: all of `whole` tokens each), which are ends where flat. */
+/* Lengths are data, so that they are checked when the operator runs. From lengths (NULL:
+ * all of `whole` tokens each), which are ends where flat. */
 static asn_status span_of(aclOpExecutor *e, const char *name, const int64_t *lengths,
                           bool flat, int64_t b, int64_t whole, int64_t all, span *s) {
     int64_t before = flat && b > 0 ? lengths[b - 1] : 0;
@@ -41,7 +42,9 @@ static asn_status span_of(aclOpExecutor *e, const char *name, const int64_t *len
                          (long long)(flat ? all : whole));
 }
 
-/* keys: (n, size) in float32, of sequence b. */
+/* keys: (n, size) in float32, of sequence b: where they lie, or gathered from the blocks
+ * that hold them. Only blocks that the length reaches are looked up, since the rest of a
+ * row of the table may be anything. */
 static asn_status keys_of(aclOpExecutor *e, const indexer_plan *p, const float *k,
                           const int64_t *table, int64_t b, const span *s, asnd_tmp *tmp,
                           asnd_view *keys) {
@@ -104,7 +107,9 @@ typedef struct {
     asnd_view index, value;
 } indexer_out;
 
-/* All queries of one sequence. */
+/* All queries of one sequence. The scores of a query are a vector as long as the
+ * sequence: its memory goes back before the next one, for a prompt has thousands of
+ * queries. */
 static asn_status sequence(const indexer_plan *p, const float *q, const float *w,
                            const span *qs, const asnd_view *keys, int64_t n,
                            indexer_out *out, asnd_tmp *tmp) {
@@ -128,6 +133,8 @@ static asn_status sequence(const indexer_plan *p, const float *q, const float *w
     return ASN_OK;
 }
 
+/* Everything is read before anything is written: outputs may share memory with inputs.
+ * Places start as -1 (all bits set) and values as 0, for queries beyond a length. */
 static asn_status indexer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const indexer_plan *p = plan;
     const asnd_nd *q_nd = asn_exec_nd(e, p->q), *k_nd = asn_exec_nd(e, p->k);
@@ -194,7 +201,9 @@ static asn_status take_lengths(const asnd_call *c, int i, int64_t batch, bool ne
     return asn_call_same_shape(c, i, 1, &batch);
 }
 
-/* query (B, S, N, D) or (T, N, D), key with one head; weights and outputs follow. */
+/* query (B, S, N, D) or (T, N, D), key with one head, which all heads of the query share;
+ * weights have the query's shape without D, outputs without N: places are for all heads.
+ * Without returnValue torch_npu hands over an empty tensor, which stays as it is. */
 static asn_status check_shapes(const asnd_call *c, indexer_plan *p) {
     const asnd_nd *q = asn_call_nd(c, 0), *k = asn_call_nd(c, 1);
     int nq = p->q_flat ? 3 : 4, nk = p->k_flat ? 3 : 4;

@@ -26,6 +26,7 @@ typedef struct {
     int64_t *ends;
 } ffn_plan;
 
+/* One number; the erfc form keeps GELU's digits far below 0 (formula.c). */
 static float activated(activation act, float x) {
     switch (act) {
     case RELU: return x > 0 ? x : 0;
@@ -61,6 +62,8 @@ static asn_status layer(aclOpExecutor *e, const ffn_plan *p, int k, int64_t g,
     return ASN_OK;
 }
 
+/* One expert after the other, each on all threads: its weights become float32 when its
+ * rows come, and experts without rows cost nothing. */
 static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const ffn_plan *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->y);
@@ -87,6 +90,7 @@ static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- the planner */
 
+/* By its name, as torch_npu's npu_ffn has it. */
 static asn_status take_activation(const asnd_call *c, activation *act) {
     static const char *const names[] = {"relu", "gelu", "fastgelu", "silu"};
     const char *name = c->args[14].p;
@@ -127,7 +131,8 @@ static asn_status take_experts(asnd_call *c, ffn_plan *p) {
                          c->op->name, (long long)last, (long long)p->rows);
 }
 
-/* Weight k and its bias: (a, b), (b), or with experts in front. */
+/* Weight k and its bias: (a, b), (b), or with experts in front. A bias may be wider than
+ * the weights: CANN has float32 beside bfloat16. */
 static asn_status take_layer(const asnd_call *c, ffn_plan *p, int k) {
     int64_t g = p->experts, a = p->wide[k], b = p->wide[k + 1];
     ASN_TRY(asn_call_same_dtype(c, 1 + k, 0));

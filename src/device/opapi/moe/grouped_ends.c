@@ -81,7 +81,8 @@ static asn_status finalize_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(to, &out.nd);
 }
 
-/* A row at a time, into the left half of itself. */
+/* A row at a time, into the left half of itself. Rows of no group are 0, whose gate is 0,
+ * and have scale 0; CANN leaves them as they are. */
 static asn_status swiglu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ends_plan p = *(const ends_plan *)plan;
     int64_t rows, half = p.n / 2;
@@ -156,7 +157,8 @@ static asn_status check_absent(const asnd_call *c, const char *const *names, int
     return ASN_OK;
 }
 
-/* Numbers that only have one value here. */
+/* Numbers that only have one value here: other dtypes of the product, transposed
+ * operands, scales by group. */
 static asn_status check_fixed(const asnd_call *c, const char *const *names, int count) {
     for (int k = 0; k < count; k++) {
         int i = asn_call_param_named(c, names[k]);

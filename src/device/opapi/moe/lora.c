@@ -18,7 +18,8 @@ typedef struct {
     float scale;
 } lora_plan;
 
-/* z = rows @ weight[index, layer]^T. */
+/* z = rows @ weight[index, layer]^T: a view of the weight, turned, which is copied only
+ * where it is not float32. */
 static asn_status times(aclOpExecutor *e, int weight, int64_t index, int64_t layer,
                         const asnd_view *rows, asnd_tmp *tmp, asnd_view *z) {
     asnd_view w, real;
@@ -49,6 +50,8 @@ static asn_status take_order(aclOpExecutor *e, const lora_plan *p, int64_t n,
     return asn_rows_order(given, n, *order, *sorted);
 }
 
+/* Rows are gathered by their index, so that a weight is converted once and multiplies all
+ * rows that name it. */
 static asn_status lora_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const lora_plan *p = plan;
     const asnd_nd *y = asn_exec_nd(e, p->y);

@@ -17,10 +17,12 @@ typedef struct {
     int64_t s, b, h, w;
 } conv_plan;
 
+/* Whether the mask lets output (s, b) through: it is (B, S). */
 static bool kept(const conv_plan *p, const bool *mask, int64_t s, int64_t b) {
     return mask == NULL || mask[b * p->s + s];
 }
 
+/* Channels lie together: the innermost loops run over them. */
 static asn_status conv_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const conv_plan *p = plan;
     const float *x, *weight;

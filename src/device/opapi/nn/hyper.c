@@ -45,6 +45,7 @@ static asn_status room_for(aclOpExecutor *e, const hyper_plan *p, int i, int64_t
 
 /* ---- MhcPost and its gradient */
 
+/* hRes is read by columns: what stream i gets from stream j stands in row j. */
 static asn_status post_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const hyper_plan *p = plan;
     const float *x, *res, *out, *post;
@@ -70,7 +71,8 @@ static asn_status post_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_move(asn_exec_nd(e, p->at[4]), &v.nd);
 }
 
-/* (gradY, x, hRes, hOut, hPost; gradX, gradHRes, gradHOut, gradHPost) */
+/* (gradY, x, hRes, hOut, hPost; gradX, gradHRes, gradHOut, gradHPost). The gradient of
+ * hRes is told where it is absent, too. */
 static asn_status post_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const hyper_plan *p = plan;
     const float *in[5];
@@ -121,6 +123,8 @@ static void divide(float *m, int64_t n, int64_t step, int64_t next, float eps) {
     }
 }
 
+/* The first division by rows is the softmax's own, which is why one round has columns
+ * alone; eps is added to its numbers and to every divisor. mixes: the rounds. */
 static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const hyper_plan *p = plan;
     const float *x;
@@ -165,6 +169,7 @@ static asn_status mix(aclOpExecutor *e, const hyper_plan *p, const float *x,
     return asn_cpu_matmul(&rows.nd, &phi.nd, &out.nd);
 }
 
+/* float32; large magnitudes give 0 and 1. */
 static float sigmoid(float x) {
     return 1 / (1 + expf(-x));
 }
