@@ -377,6 +377,8 @@ ASN_PLANNER(moe_unpermute);
 ASN_PLANNER(moe_unpermute_grad);
 ASN_PLANNER(moe_map_permute);
 ASN_PLANNER(moe_map_permute_grad);
+ASN_PLANNER(moe_map_unpermute);
+ASN_PLANNER(moe_map_unpermute_grad);
 
 /* moe/routing_quant.c */
 ASN_PLANNER(moe_init_quant);
