@@ -428,6 +428,7 @@ ASN_PLANNER(scatter_paged);
 ASN_PLANNER(gather_paged);
 ASN_PLANNER(advance_step);
 ASN_PLANNER(top_k_top_p);
+ASN_PLANNER(top_sample);
 ASN_PLANNER(kv_rope);
 
 /* einsum.c, matrices.c */
