@@ -123,6 +123,31 @@ def test_large_models(npu):
     found, _ = torch_npu.npu_lightning_indexer(q.npu(), key.npu(), w.npu(), sparse_count=4, sparse_mode=0)
     dots = torch.einsum("bsgd,btd->bsgt", q.float(), key[:, :, 0].float()).relu()
     assert (found.cpu()[:, :, 0] == torch.einsum("bsg,bsgt->bst", w.float(), dots).topk(4).indices).all()
+    x, k = torch.randn(8, 40).half(), torch.randint(1, 40, (8,), dtype=torch.int32)
+    p, q = torch.rand(8).half(), torch.empty(8, 40).exponential_()
+    token, some = torch_npu.npu_top_k_top_p_sample(x.npu(), k.npu(), p.npu(), q.npu(), is_need_logits=True)
+    for i in range(8):
+        logits, order = x[i].float().sort(descending=True, stable=True)
+        probs = logits[:k[i]].softmax(0)
+        n = int(((probs.cumsum(0) - probs) <= p[i].float()).sum())
+        assert token.cpu()[i] == order[(probs[:n] / (q[i, :n] + 1e-8)).argmax()]
+        assert set(some.cpu()[i].isfinite().nonzero()[:, 0].tolist()) == set(order[:n].tolist())
+    low = torch.rand(8).half() / 2
+    token, some = torch_npu.npu_top_k_top_p_sample(x.npu(), k.npu(), p.npu(), min_ps=low.npu(), is_need_logits=True, post_sample="multiNomial")
+    assert some.cpu()[range(8), token.cpu()].isfinite().all()
+
+    chosen = torch.zeros(6, 4, dtype=torch.bool).scatter(1, torch.rand(6, 4).argsort(1)[:, :2], True)
+    x, p = torch.randn(6, 5, requires_grad=True), torch.rand(6, 4, requires_grad=True)
+    d, e = (t.detach().npu().requires_grad_() for t in (x, p))
+    rows, _, order = torch_npu.npu_moe_token_permute_with_routing_map(d, chosen.npu(), num_out_tokens=12)
+    y = torch_npu.npu_moe_token_unpermute_with_routing_map(rows, order, [6, 5], probs=e, routing_map=chosen.npu())
+    want = x * (p * chosen).sum(1, keepdim=True)
+    close(y.cpu(), want)
+    want.pow(2).sum().backward()
+    y.pow(2).sum().backward()
+    close(d.grad.cpu(), x.grad)
+    close(e.grad.cpu(), p.grad)
+
     x, w1, w2 = torch.randn(4, 16).half(), torch.randn(2, 16, 32).half() / 4, torch.randn(2, 32, 16).half() / 4
     y = torch_npu.npu_ffn(x.npu(), w1.npu(), w2.npu(), "silu", expert_tokens=[3, 1], inner_precise=1)
     want = [f.silu(p.float() @ w1[i].float()) @ w2[i].float() for i, p in enumerate(x.split([3, 1]))]

@@ -176,7 +176,8 @@ static asn_status permute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
     return asn_rows_sum(&sum, asn_exec_nd(e, p->out), tmp);
 }
 
-/* Of the entries, those that a list of n names. It must name entries. */
+/* Of the entries, those that a list of n names, in its order: what lies by rows so comes
+ * to lie as the rows are taken. The list has been checked to name entries. */
 static asn_status pick(const entries *s, const int64_t *at, int64_t n, asnd_tmp *tmp,
                        entries *picked) {
     ASN_TRY(entries_new(tmp, n, picked));
@@ -187,7 +188,8 @@ static asn_status pick(const entries *s, const int64_t *at, int64_t n, asnd_tmp 
     return ASN_OK;
 }
 
-/* A vector of n indices below `end`. */
+/* A vector of n indices below `end`. Indices are data, so that they are checked when the
+ * operator runs, before anything is read or written by them. */
 static asn_status indices_of(aclOpExecutor *e, int operand, const char *what, int64_t n,
                              int64_t end, asnd_tmp *tmp, const int64_t **at) {
     ASN_TRY(asn_packed_data(asn_exec_nd(e, operand), ASN_I64, tmp, at));
@@ -198,15 +200,17 @@ static asn_status indices_of(aclOpExecutor *e, int operand, const char *what, in
     return ASN_OK;
 }
 
-/* The entries by expert, where they are known: padded, or for the sake of probs. */
+/* The entries by expert, where they are known: padded, or for the sake of probs. Where
+ * they are not, nothing asks for them. */
 static asn_status entries_back(aclOpExecutor *e, const map_plan *p, asnd_tmp *tmp,
                                entries *s) {
     if (p->padded) return entries_of_tokens(e, p, tmp, s);
     return p->probs >= 0 ? entries_of_map(e, p, tmp, s) : ASN_OK;
 }
 
-/* Padded, tokens may have any number of rows, and take them in their order. Else each
- * has as many, and sortedIndices name them. */
+/* Padded, tokens may have any number of rows, and take them in their order: sortedIndices
+ * are the rows' tokens. Else each has as many, and sortedIndices name them. The probs of
+ * rows (permuteProbs) lie as the rows do, the sum's weights in the order of taking. */
 static asn_status unpermute_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const map_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -262,6 +266,7 @@ static asn_status unpermute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
     for (int64_t i = 0; i < p->n; i++)
         id[i] = p->padded ? given[i] : i / each;
     if (p->probs < 0) return asn_moe_spread(dy, id, at, NULL, p->n, out, tmp);
+    /* Whose prob a row was weighed by: padded, rows lie by expert, as many for each. */
     if (p->padded) {
         ASN_TRY(entries_new(tmp, p->n, &taken));
         for (int64_t i = 0; i < p->n; i++) {
@@ -407,8 +412,10 @@ asn_status asn_planner_moe_map_permute_grad(asnd_call *c) {
     return plan_map(c, permute_grad_body, &p, dy->shape[1]);
 }
 
-/* Both ways back: n rows, their sums' tokens; the map is read only where there are
- * probs. */
+/* Both ways back: n rows, their sums' tokens. The map is read only where there are
+ * probs, and only unless padded, as sortedIndices then say all of it; elsewhere it may
+ * be anything, also absent. restoreShape is not read: it is the sum's shape, which the
+ * tensor has. */
 static asn_status check_back(const asnd_call *c, int rows, int sum, int map, int probs,
                              map_plan *p) {
     const asnd_nd *of = asn_call_nd(c, rows), *y = asn_call_nd(c, sum);
@@ -432,7 +439,8 @@ static asn_status check_back(const asnd_call *c, int rows, int sum, int map, int
                 ASN_ERR_VALUE, "%s: routingMap has %lld rows; there are %lld tokens",
                 c->op->name, (long long)p->tokens, (long long)y->shape[0]);
     }
-    /* Without probs a padded sum does not depend on whose rows they are. */
+    /* Without probs a padded sum does not depend on whose rows they are; otherwise
+     * experts have equal shares of the rows, or tokens have. */
     if (p->padded && p->probs < 0) return ASN_OK;
     return check_even(c, p);
 }
@@ -469,6 +477,7 @@ asn_status asn_planner_moe_map_unpermute_grad(asnd_call *c) {
     ASN_TRY(check_indices(c, 1, p.n));
     ASN_TRY(check_indices(c, 2, p.n));
     if (p.probs >= 0 && c->first[9] >= 0) {
+        /* The rows are asked for here alone: their own gradient does without them. */
         if (c->first[4] < 0)
             return asn_error_set(ASN_ERR_NULL_POINTER,
                                  "%s: permutedTokens is NULL, but probs want a gradient",
