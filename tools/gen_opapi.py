@@ -56,6 +56,7 @@ class Operator:
     exprs: list = dataclasses.field(default_factory=list)
     weak: set = dataclasses.field(default_factory=set)
     floats: bool = False
+    most: bool = False  # has GetMaxWorkspaceSize, too
 
     @property
     def inputs(self):
@@ -200,6 +201,10 @@ MANY_PARAMS = {
     "rnn_backward",
     "moe_init_range",
     "grouped_matmul",
+    "grouped_finalize",
+    "ffn",
+    "act_quant",
+    "moe_finalize",
     "joined_experts",
     "joined_product",
     "moe_dispatch",
@@ -237,7 +242,7 @@ def make(name, cell):
         symbol, facts(symbol)["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
         [exprs] if isinstance(exprs, str) else exprs, set(cell.get("weak", "").split()),
-        cell.get("ints") == "float",
+        cell.get("ints") == "float", bool(cell.get("most")),
     )  # fmt: skip
 
 
@@ -351,6 +356,7 @@ def argument(param):
 
 
 def prototypes(op, end):
+    """Phase 1, phase 2, and the name by which programs ask for the largest workspace."""
     own = ", ".join(
         [p.text for p in op.params] + ["uint64_t *workspaceSize", "aclOpExecutor **executor"]
     )
@@ -358,6 +364,7 @@ def prototypes(op, end):
     return (
         f"aclnnStatus {op.name}GetWorkspaceSize({own}){end}",
         f"aclnnStatus {op.name}({second}){end}",
+        f"aclnnStatus {op.name}GetMaxWorkspaceSize({own}){end}",
     )
 
 
@@ -381,7 +388,7 @@ def entry_lines(op):
         for p in op.params
     )
     detail = f"ew_{op.name}" if op.exprs else "NULL"
-    first, second = prototypes(op, " {")
+    first, second, most = prototypes(op, " {")
     args = ", ".join(argument(p) for p in op.params)
     exported = [
         f"ASN_API {first}",
@@ -393,6 +400,9 @@ def entry_lines(op):
         f"    return asnop_run(name_{op.name}, executor, stream);",
         "}",
     ]
+    if op.most:
+        names = ", ".join([p.name for p in op.params] + ["workspaceSize", "executor"])
+        exported += [f"ASN_API {most}", f"    return {op.name}GetWorkspaceSize({names});", "}"]
     return [
         *expression_lines(op),
         f"static const asnd_param params_{op.name}[] = {{{params}}};",
@@ -433,9 +443,11 @@ def header_text(header, table):
     for op in table.values():
         if op.header != header:
             continue
-        first, second = prototypes(op, ";")
+        first, second, most = prototypes(op, ";")
         lines += [f"/* Validates and plans {op.name}; the workspace is always 0 bytes. */", first,
                   "/* Enqueues the planned call on `stream`. */", second, ""]  # fmt: skip
+        if op.most:
+            lines += ["/* The same as the first: the executor is the caller's. */", most, ""]
     lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 

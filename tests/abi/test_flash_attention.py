@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from aclnn import DATA, AclError, run
+from aclnn import DATA, AclError, lib, run
 from oracle import RNG, blank, every, laid, normal, wide
 
 ORDERS = {"BNSD": (0, 1, 2, 3), "BSND": (0, 2, 1, 3), "BSH": (0, 2, 1, 3), "SBH": (2, 0, 1, 3)}
@@ -358,3 +358,11 @@ def test_edges():
         with pytest.raises(AclError, match="161002"):
             call("FlashAttentionVarLenScore", query=t, key=t, value=t, attentionOutOut=t.copy(), softmaxMaxOut=s,
                  softmaxSumOut=s.copy(), inputLayout="TND", actualSeqQLenOptional=ends, actualSeqKvLenOptional=[2, 4, 6][: len(ends)])  # fmt: skip
+
+
+def test_largest_workspace(monkeypatch):
+    """GetMaxWorkspaceSize plans as GetWorkspaceSize does."""
+    for name in ("FlashAttentionVarLenScoreV5", "FlashAttentionUnpaddingScoreGradV5"):
+        phase = f"aclnn{name}GetWorkspaceSize"
+        monkeypatch.setattr(lib, phase, getattr(lib, phase.replace("GetW", "GetMaxW")))
+    test_lengths(None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from aclnn import DATA, AclError, run
+from aclnn import DATA, AclError, lib, run
 from oracle import RNG, blank, every, laid, normal, wide
 from test_flash_attention import attention, band, close, got, put
 
@@ -232,3 +232,24 @@ def test_edges():
             called(FUSED[2], **(usual | more))
     with pytest.raises(AclError, match="blockTable names block"):
         called(FUSED[2], **(usual | cache | {"blockTableOptional": table + 3}))
+
+
+@pytest.mark.parametrize("name", FUSED[1:])
+def test_largest_workspace(name, monkeypatch):
+    """GetMaxWorkspaceSize plans as GetWorkspaceSize does."""
+    phase = f"aclnn{name}GetWorkspaceSize"
+    monkeypatch.setattr(lib, phase, getattr(lib, phase.replace("GetW", "GetMaxW")))
+    q, k, v = (normal(1, 2, 3, 4).astype(np.float32) for _ in range(3))
+    out = np.zeros_like(q)
+    called(
+        name,
+        query=q,
+        key=[k],
+        value=[v],
+        numHeads=2,
+        numKeyValueHeads=2,
+        inputLayout="BNSD",
+        attentionOut=out,
+    )
+    want = torch.softmax(wide(q) @ wide(k).mT * 0.3, -1) @ wide(v)
+    np.testing.assert_allclose(out, want, rtol=1e-5, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from aclnn import AclError, run
-from oracle import RNG, blank, every, laid, near, normal, wide
+from oracle import BF16, RNG, blank, every, laid, near, normal, wide
 
 I32 = np.int32
 
@@ -177,6 +177,96 @@ def test_permute_by_a_map_with_capacity():
         near(dp, w.grad)
         run("MoeTokenPermuteWithRoutingMapGrad", g, None, at, None, 4, 6, True, dx, None)
         near(dx, x.grad, 4)
+
+
+def sum_back(rows, at, probs, place, tokens):
+    """Row at[i] belongs to the token and expert at place[i]; their sums in float64."""
+    token, expert = place
+    taken = rows[torch.tensor(at)]
+    if probs is not None:
+        taken = taken * probs[torch.tensor(token), torch.tensor(expert)][:, None]
+    out = torch.zeros(tokens, rows.shape[1], dtype=rows.dtype)
+    return out.index_add(0, torch.tensor(token), taken)
+
+
+@pytest.mark.parametrize("kind", (bool, np.int8))
+@pytest.mark.parametrize("padded", (False, True))
+def test_unpermute_by_a_map(padded, kind):
+    name = "MoeTokenUnpermuteWithRoutingMap"
+    for dtype, layout in every():
+        chosen = mapped(6, 4, 2)
+        rows, probs = some((12, 5), dtype, layout), some((6, 4), dtype, layout)
+        if padded:
+            token = np.argsort(~chosen.T, axis=1, kind="stable")[:, :3].ravel()
+            expert, at = np.repeat(np.arange(4), 3), np.argsort(token, kind="stable")
+            given = token
+        else:
+            expert, token = np.nonzero(chosen.T)
+            given = at = np.argsort(token, kind="stable")
+        place = token[at], expert[at]
+        by, given = laid(chosen.astype(kind), layout), laid(given.astype(I32), layout)
+        out, of = blank((6, 5), dtype, layout), blank(12, dtype, layout)
+        index, ids = blank(12, I32, layout), blank(12, I32, layout)
+        g = some((6, 5), dtype, layout)
+        for p in (probs, None):
+            x, w = wide(rows, True), wide(probs, True)
+            want = sum_back(x, at, w if p is not None else None, place, 6)
+            to = of if p is not None else None
+            run(name, rows, given, by, p, padded, [6, 5], out, index, ids, to)
+            near(out, want, 4)
+            assert (index == at).all() and (ids == token[at]).all()
+            if p is not None:
+                assert (of == probs[token, expert]).all()
+            want.backward(wide(g))
+            dx, dw = blank((12, 5), dtype, layout), blank((6, 4), dtype, layout)
+            to = dw if p is not None else None
+            used = ids if padded else index
+            run(name + "Grad", g, index, used, by, rows, p, padded, [6, 5], dx, to)
+            near(dx, x.grad, 2)
+            if p is not None:
+                near(dw, w.grad, 4)
+        run(name, rows, given, None, None, padded, [6, 5], out, index, ids, None)
+        near(out, want, 4)
+
+
+def test_unpermute_by_a_map_mixed():
+    """Rows of bfloat16 and probs of float32; the sums round once."""
+    rows, probs = normal(12, 5).astype(BF16), normal(6, 4).astype(np.float32)
+    chosen = mapped(6, 4, 2)
+    expert, token = np.nonzero(chosen.T)
+    at = np.argsort(token, kind="stable")
+    out, ids, of = np.empty((6, 5), BF16), np.empty((2, 12), I32), np.empty(12, np.float32)
+    name = "MoeTokenUnpermuteWithRoutingMap"
+    run(name, rows, at.astype(I32), chosen, probs, False, [6, 5], out, ids[0], ids[1], of)
+    near(out, sum_back(wide(rows), at, wide(probs), (token[at], expert[at]), 6), 4)
+
+
+def test_unpermute_by_a_map_edges():
+    name = "MoeTokenUnpermuteWithRoutingMap"
+    chosen, x, out = mapped(4, 3, 2), normal(8, 5), np.empty((4, 5))
+    at, probs = np.arange(8).astype(I32), normal(4, 3)
+    index, ids = np.empty(8, I32), np.empty(8, I32)
+    run(name, x[:0], at[:0], None, None, False, [0, 5], out[:0], index[:0], ids[:0], None)
+    run(name, x[:0], at[:0], None, None, False, [4, 5], out, index[:0], ids[:0], None)
+    assert (out == 0).all()
+    run(name, x, at, chosen, probs, False, [4, 5], out, index, ids, None)
+    refused(name, x[:7], at[:7], None, None, False, [4, 5], out, index[:7], ids[:7], None)
+    refused(name, x, at, chosen, probs, True, [4, 5], out, index, ids, None)
+    refused(name, x, at, chosen[:3], probs, False, [4, 5], out, index, ids, None)
+    refused(name, x, at, chosen, probs[:3], False, [4, 5], out, index, ids, None)
+    refused(name, x, at, None, None, False, [4, 5], out[:, :4], index, ids, None)
+    with pytest.raises(AclError, match="161001"):
+        run(name, x, at, None, probs, False, [4, 5], out, index, ids, None)
+    with pytest.raises(AclError, match="sortedIndices has 8"):
+        run(name, x, at + 1, None, None, False, [4, 5], out, index, ids, None)
+    with pytest.raises(AclError, match="12 entries"):
+        run(name, x, at, chosen | True, probs, False, [4, 5], out, index, ids, None)
+    g, dx, dw = normal(4, 5), np.empty((8, 5)), np.empty((4, 3))
+    with pytest.raises(AclError, match="161001"):
+        run(name + "Grad", g, at, at // 2, chosen, None, probs, False, [4, 5], dx, dw)
+    with pytest.raises(AclError, match="permuteTokenId has 4"):
+        run(name + "Grad", g, at, at, None, None, None, True, [4, 5], dx, None)
+    run(name + "Grad", g, at, at // 2, chosen, None, probs, False, [4, 5], dx, None)
 
 
 def test_permute_by_a_map_edges():

@@ -337,7 +337,7 @@ ASN_PLANNER(quant_param);
 ASN_PLANNER(int4_pack);
 ASN_PLANNER(sign_bits);
 
-/* norm_quant.c, act_quant.c: arg 1 of act_quant dequantises first */
+/* norm_quant.c, act_quant.c: arg 1 of act_quant dequantises first, 2 is GELU */
 ASN_PLANNER(norm_quant);
 ASN_PLANNER(act_quant);
 ASN_PLANNER(dequant_bias);
@@ -345,13 +345,17 @@ ASN_PLANNER(dequant_bias);
 /* dynamic_quant.c */
 ASN_PLANNER(dynamic_sets);
 
-/* quant_matmul.c, weight_quant.c, matmul_dequant.c */
+/* quant_matmul.c, weight_quant.c, matmul_dequant.c, matmul_sum.c */
 ASN_PLANNER(quant_matmul);
 ASN_PLANNER(weight_quant_matmul);
 ASN_PLANNER(old_weight_quant);
 ASN_PLANNER(matmul_dequant);
 ASN_PLANNER(matmul_quant);
 ASN_PLANNER(flat_quant);
+ASN_PLANNER(matmul_sum);
+
+/* rotate_quant.c */
+ASN_PLANNER(rotate_quant);
 
 /* nan_median.c, scatter_update.c */
 ASN_PLANNER(nan_median);
@@ -373,9 +377,20 @@ ASN_PLANNER(moe_unpermute);
 ASN_PLANNER(moe_unpermute_grad);
 ASN_PLANNER(moe_map_permute);
 ASN_PLANNER(moe_map_permute_grad);
+ASN_PLANNER(moe_map_unpermute);
+ASN_PLANNER(moe_map_unpermute_grad);
 
 /* moe/routing_quant.c */
 ASN_PLANNER(moe_init_quant);
+
+/* moe/grouped_ends.c, lora.c */
+ASN_PLANNER(grouped_finalize);
+ASN_PLANNER(grouped_swiglu);
+ASN_PLANNER(add_lora);
+
+/* moe/ffn.c, gating_grad.c */
+ASN_PLANNER(ffn);
+ASN_PLANNER(moe_gate_grad);
 
 /* moe/grouped_matmul.c */
 ASN_PLANNER(grouped_matmul);
@@ -394,11 +409,26 @@ ASN_PLANNER(barrier);
 ASN_PLANNER(moe_dispatch);
 ASN_PLANNER(moe_combine);
 
+/* cache/compress.c: arg 1 is the gradient; indexer.c */
+ASN_PLANNER(nsa_compress);
+ASN_PLANNER(lightning_indexer);
+
+/* nn/causal_conv.c, hyper.c: arg 1 is the gradient */
+ASN_PLANNER(causal_conv);
+ASN_PLANNER(mhc_pre);
+ASN_PLANNER(mhc_post);
+ASN_PLANNER(mhc_sinkhorn);
+
+/* cache/delta_rule.c */
+ASN_PLANNER(chunk_delta);
+ASN_PLANNER(recurrent_delta);
+
 /* cache/paged.c, advance_step.c, sampling.c, kv_rope.c */
 ASN_PLANNER(scatter_paged);
 ASN_PLANNER(gather_paged);
 ASN_PLANNER(advance_step);
 ASN_PLANNER(top_k_top_p);
+ASN_PLANNER(top_sample);
 ASN_PLANNER(kv_rope);
 
 /* einsum.c, matrices.c */

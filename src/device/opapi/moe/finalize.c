@@ -65,15 +65,43 @@ static asn_status check_like(const asnd_call *c, int i, const int64_t *shape) {
     return asn_call_same_shape(c, i, 2, shape);
 }
 
-/* MoeFinalizeRouting(expandedX, x1, x2, bias, scales, expandedRowIdx, expandedExpertIdx,
- * out), V2(expandedX, expandedRowIdx, x1, x2, bias, scales, expertIdx, dropPadMode, out).
+/* V4's experts without weights (those that give 0, the token or a constant) are not
+ * here: what tells them must be absent. Without scales k says how many places a row has.
  */
+static asn_status check_plain_experts(const asnd_call *c, int64_t k) {
+    static const char *const none[] = {"xOptional",
+                                       "alpha1Optional",
+                                       "alpha2Optional",
+                                       "vOptional",
+                                       "zeroExpertRangeOptional",
+                                       "copyExpertRangeOptional",
+                                       "constantExpertRangeOptional"};
+    int i = asn_call_param_named(c, "k");
+    if (i < 0) return ASN_OK;
+    for (size_t n = 0; n < sizeof none / sizeof *none; n++) {
+        int at = asn_call_param_named(c, none[n]);
+        bool range = c->op->params[at].kind == ASN_INTS;
+        if (range ? c->args[at].p != NULL && asn_call_array(c, at)->size > 0
+                  : c->first[at] >= 0)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s is given; it must be NULL",
+                                 c->op->name, none[n]);
+    }
+    if (asn_call_operand_named(c, "scalesOptional") >= 0 || asn_call_int(c, i) == k)
+        return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "%s: k is %lld; expandedRowIdx has %lld places for each row",
+                         c->op->name, (long long)asn_call_int(c, i), (long long)k);
+}
+
+/* MoeFinalizeRouting(expandedX, x1, x2, bias, scales, expandedRowIdx, expandedExpertIdx,
+ * out), V2(expandedX, expandedRowIdx, x1, x2, bias, scales, expertIdx, dropPadMode, out),
+ * V4 with more between expertIdx and dropPadMode, and behind that. */
 asn_status asn_planner_moe_finalize(asnd_call *c) {
     bool v2 = c->op->arg == 1;
     const int at = v2 ? 1 : 5, x1 = v2 ? 2 : 1, bias = x1 + 2, scales = x1 + 3,
-              expert = 6, out = v2 ? 8 : 7;
+              expert = 6, out = c->op->num_params - 1;
     const asnd_nd *x = asn_call_nd(c, 0), *y = asn_call_nd(c, out);
-    int64_t mode = v2 ? asn_call_int(c, 7) : 0;
+    int64_t mode = v2 ? asn_call_int(c, asn_call_param_named(c, "dropPadMode")) : 0;
     if (mode < 0 || mode > 3)
         return asn_error_set(ASN_ERR_VALUE, "%s: dropPadMode is %lld; it must be 0 to 3",
                              c->op->name, (long long)mode);
@@ -95,6 +123,7 @@ asn_status asn_planner_moe_finalize(asnd_call *c) {
                              "dropped",
                              c->op->name, (long long)n, (long long)rows, (long long)h,
                              (long long)x->shape[0], (long long)x->shape[rank - 1]);
+    ASN_TRY(check_plain_experts(c, k));
     ASN_TRY(check_like(c, x1, y->shape));
     ASN_TRY(check_like(c, x1 + 1, y->shape));
     ASN_TRY(check_like(c, scales, (int64_t[]){rows, k}));

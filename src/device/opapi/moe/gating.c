@@ -7,6 +7,8 @@
  *         s + bias among the kGroup best groups of groupCount, a group being as good as
  *         its largest value or the sum of its two largest (DeepSeek-V3, 2024); y is s
  *         there, for sigmoid divided by its sum + eps, times routedScalingFactor
+ *     ... V2                    the same; with a table, the experts of a token are those
+ *         that the table has for its id (hashed layers: DeepSeek-V4), whatever the scores
  *
  * Equal scores go by the expert's number. Scores are computed in float32 (float64 for
  * float64) by fused programs, chosen by the device's topk.
@@ -24,7 +26,7 @@
 /* Operands; -1: absent. */
 typedef struct {
     asnd_plan_head head;
-    int x, bias, finished, y, expert, row, scores;
+    int x, bias, finished, y, expert, row, scores, ids, table;
     bool renorm, sigmoid;
     int64_t rows, n, k, groups, best_groups;
     bool two; /* a group's score is the sum of its two largest */
@@ -165,17 +167,61 @@ static void weigh(const gate_plan *p, const asnd_view *s, const asnd_view *exper
     }
 }
 
+/* expert: the table's row for each token's id. */
+static asn_status look_up(aclOpExecutor *e, const gate_plan *p, const asnd_view *expert,
+                          asnd_tmp *tmp) {
+    const asnd_nd *table = asn_exec_nd(e, p->table);
+    const int64_t *ids = NULL, *of = NULL;
+    int64_t *to = (int64_t *)(void *)expert->nd.data;
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->ids), ASN_I64, tmp, &ids));
+    ASN_TRY(asn_packed_data(table, ASN_I64, tmp, &of));
+    for (int64_t i = 0; i < p->rows; i++) {
+        if (ids[i] < 0 || ids[i] >= table->shape[0])
+            return asn_error_set(ASN_ERR_INDEX,
+                                 "%s: inputIds has %lld; tid2eid has %lld rows", e->name,
+                                 (long long)ids[i], (long long)table->shape[0]);
+        for (int64_t j = 0; j < p->k; j++) {
+            int64_t v = of[ids[i] * p->k + j];
+            if (v < 0 || v >= p->n)
+                return asn_error_set(ASN_ERR_INDEX,
+                                     "%s: tid2eid has %lld; there are %lld experts",
+                                     e->name, (long long)v, (long long)p->n);
+            to[i * p->k + j] = v;
+        }
+    }
+    return ASN_OK;
+}
+
 /* The bias only helps to choose: `chosen` is what experts are chosen by, `scores`
  * what they weigh. Groups that are not among the best are taken out of `chosen`
  * before the k best of all are looked for. */
+static asn_status choose(aclOpExecutor *e, const gate_plan *p, const asnd_view *scores,
+                         const asnd_view *expert, asnd_tmp *tmp) {
+    asnd_view chosen, bias;
+    asnd_prog g;
+    ASN_TRY(asn_tmp_view(tmp, scores->nd.dtype, 2, scores->shape, &chosen));
+    asn_prog_begin(&g, 2, scores->shape, 0);
+    int v = asn_prog_in(&g, &scores->nd);
+    if (p->bias >= 0) {
+        asn_view_set(&bias, asn_exec_nd(e, p->bias));
+        asn_view_broadcast(&bias, 2, scores->shape);
+        v = asn_prog_op2(&g, ASN_OP_ADD, v,
+                         asn_prog_as(&g, asn_prog_in(&g, &bias.nd), scores->nd.dtype));
+    }
+    asn_prog_out(&g, v, &chosen.nd);
+    ASN_TRY(asn_prog_run(&g));
+    if (p->groups > 1) ASN_TRY(keep_groups(p, &chosen, tmp));
+    return asn_cpu_topk(&chosen.nd, 1, p->k, ASN_SORT_DESCENDING, NULL, &expert->nd);
+}
+
+/* Scores in the wide dtype, k experts, their weights. */
 static asn_status group_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const gate_plan *p = plan;
     const asnd_nd *x = asn_exec_nd(e, p->x);
     asn_dtype wide = asn_wide_dtype(x->dtype);
-    asnd_view scores, chosen, y, expert, bias;
+    asnd_view scores, y, expert;
     asnd_prog g;
     ASN_TRY(asn_tmp_view(tmp, wide, 2, x->shape, &scores));
-    ASN_TRY(asn_tmp_view(tmp, wide, 2, x->shape, &chosen));
     ASN_TRY(asn_tmp_view(tmp, wide, 2, (int64_t[]){p->rows, p->k}, &y));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 2, (int64_t[]){p->rows, p->k}, &expert));
     if (p->sigmoid) {
@@ -187,18 +233,10 @@ static asn_status group_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         ASN_TRY(asn_softmax(x, 1, &scores.nd, tmp));
     }
     if (p->scores >= 0) ASN_TRY(asn_move(asn_exec_nd(e, p->scores), &scores.nd));
-    asn_prog_begin(&g, 2, x->shape, 0);
-    int v = asn_prog_in(&g, &scores.nd);
-    if (p->bias >= 0) {
-        asn_view_set(&bias, asn_exec_nd(e, p->bias));
-        asn_view_broadcast(&bias, 2, x->shape);
-        v = asn_prog_op2(&g, ASN_OP_ADD, v,
-                         asn_prog_as(&g, asn_prog_in(&g, &bias.nd), wide));
-    }
-    asn_prog_out(&g, v, &chosen.nd);
-    ASN_TRY(asn_prog_run(&g));
-    if (p->groups > 1) ASN_TRY(keep_groups(p, &chosen, tmp));
-    ASN_TRY(asn_cpu_topk(&chosen.nd, 1, p->k, ASN_SORT_DESCENDING, NULL, &expert.nd));
+    if (p->table >= 0)
+        ASN_TRY(look_up(e, p, &expert, tmp));
+    else
+        ASN_TRY(choose(e, p, &scores, &expert, tmp));
     weigh(p, &scores, &expert, &y);
     ASN_TRY(asn_move(asn_exec_nd(e, p->y), &y.nd));
     return asn_move(asn_exec_nd(e, p->expert), &expert.nd);
@@ -279,13 +317,35 @@ asn_status asn_planner_moe_gate(asnd_call *c) {
     return plan_of(c, &p, softmax_gate_body);
 }
 
+/* V2's inputIds (one for each token) and tid2eid (rows of k experts), or neither. */
+static asn_status take_table(const asnd_call *c, int64_t rows, int64_t k, gate_plan *p) {
+    int ids = asn_call_param_named(c, "inputIdsOptional"), table = ids + 1;
+    p->ids = p->table = -1;
+    if (ids < 0 || (c->first[ids] < 0 && c->first[table] < 0)) return ASN_OK;
+    if (c->first[ids] < 0 || c->first[table] < 0)
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: inputIds and tid2eid are given both or not at all",
+                             c->op->name);
+    ASN_TRY(asn_call_position_dtype(c, ids));
+    ASN_TRY(asn_call_position_dtype(c, table));
+    ASN_TRY(asn_call_same_shape(c, ids, 1, &rows));
+    ASN_TRY(asn_call_rank(c, table, 2, 2));
+    ASN_TRY(asn_call_same_shape(c, table, 2,
+                                (int64_t[]){asn_call_nd(c, table)->shape[0], k}));
+    p->ids = c->first[ids];
+    p->table = c->first[table];
+    return ASN_OK;
+}
+
 /* MoeGatingTopK(x, bias, k, kGroup, groupCount, groupSelectMode, renorm, normType,
- * outFlag, routedScalingFactor, eps, yOut, expertIdxOut, outOut). */
+ * outFlag, routedScalingFactor, eps, yOut, expertIdxOut, outOut), V2 with inputIds and
+ * tid2eid behind the bias. */
 asn_status asn_planner_moe_group_gate(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
-    int64_t k = asn_call_int(c, 2), best = asn_call_int(c, 3),
-            groups = asn_call_int(c, 4);
-    int64_t mode = asn_call_int(c, 5), norm = asn_call_int(c, 7);
+    const int at = asn_call_param_named(c, "k"), out = c->op->num_params - 1;
+    int64_t k = asn_call_int(c, at), best = asn_call_int(c, at + 1),
+            groups = asn_call_int(c, at + 2);
+    int64_t mode = asn_call_int(c, at + 3), norm = asn_call_int(c, at + 5);
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 2, 2));
     ASN_TRY(check_best(c, k));
@@ -301,24 +361,25 @@ asn_status asn_planner_moe_group_gate(asnd_call *c) {
             "%s: groupCount %lld, kGroup %lld, k %lld, %lld experts; groups must be of "
             "one size (two at least for groupSelectMode 1), and the best have k experts",
             c->op->name, (long long)groups, (long long)best, (long long)k, (long long)n);
-    if (mode < 0 || mode > 1 || norm < 0 || norm > 1 || asn_call_int(c, 6) != 0)
+    if (mode < 0 || mode > 1 || norm < 0 || norm > 1 || asn_call_int(c, at + 4) != 0)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: groupSelectMode is %lld, normType %lld, renorm %lld; "
                              "the first two must be 0 or 1, renorm 0",
                              c->op->name, (long long)mode, (long long)norm,
-                             (long long)asn_call_int(c, 6));
+                             (long long)asn_call_int(c, at + 4));
     gate_plan p = {.x = c->first[0], .bias = c->first[1], .finished = -1, .row = -1};
     p.scores = -1;
-    if (asn_call_int(c, 8) != 0) {
-        if (c->first[13] < 0)
+    ASN_TRY(take_table(c, x->shape[0], k, &p));
+    if (asn_call_int(c, at + 6) != 0) {
+        if (c->first[out] < 0)
             return asn_error_set(ASN_ERR_NULL_POINTER,
                                  "%s: outOut is NULL, but outFlag asks for it",
                                  c->op->name);
-        ASN_TRY(asn_norm_check(c, 13, 2, x->shape));
-        p.scores = c->first[13];
+        ASN_TRY(asn_norm_check(c, out, 2, x->shape));
+        p.scores = c->first[out];
     }
-    p.y = c->first[11];
-    p.expert = c->first[12];
+    p.y = c->first[out - 2];
+    p.expert = c->first[out - 1];
     p.sigmoid = norm == 1;
     p.two = mode == 1;
     p.rows = x->shape[0];
@@ -326,7 +387,7 @@ asn_status asn_planner_moe_group_gate(asnd_call *c) {
     p.k = k;
     p.groups = groups;
     p.best_groups = best;
-    p.scale = asn_call_double(c, 9);
-    p.eps = asn_call_double(c, 10);
+    p.scale = asn_call_double(c, at + 7);
+    p.eps = asn_call_double(c, at + 8);
     return plan_of(c, &p, group_gate_body);
 }

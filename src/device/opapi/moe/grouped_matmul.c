@@ -350,6 +350,10 @@ static asn_status check_columns(const asnd_call *c, const grouped_plan *p) {
  * groupList, splitItem, y), V4 and V5 with more of quantisation, groupType and
  * groupListType. */
 asn_status asn_planner_grouped_matmul(asnd_call *c) {
+    int quant_size = asn_call_param_named(c, "quantGroupSize");
+    if (quant_size >= 0 && asn_call_int(c, quant_size) != 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: quantGroupSize is %lld; it must be 0",
+                             c->op->name, (long long)asn_call_int(c, quant_size));
     if (asn_grouped_is_quantised(c)) return asn_grouped_quant_plan(c);
     int list = asn_call_param_named(c, "groupListOptional"),
         split = asn_call_param_named(c, "splitItem"), y = asn_call_out(c),

@@ -1,5 +1,5 @@
 /* CPU device, operators: tokens permuted by a map (tokens, experts) of who works on what,
- * and the gradient, as in Megatron's permute.
+ * and summed back, with the gradients, as in Megatron's permute and unpermute.
  *
  * An entry is a place of the map that is set; entries lie by expert, then token. permuted
  * has a row, and permutedProbs a number, of each:
@@ -8,16 +8,20 @@
  *
  * sortedIndices are the entries by token. With dropAndPad every expert has as many
  * entries, its first tokens in the map, then others, and sortedIndices are their tokens.
+ *
+ * The way back sums each token's rows, times their probs where there are some. It also
+ * tells which row it took when (outIndex) and for which token (permuteTokenId).
  */
 #include <string.h>
 
+#include "device/opapi/moe/permute.h"
 #include "device/opapi/moe/rows.h"
 
 /* Operands; -1: absent. */
 typedef struct {
     asnd_plan_head head;
-    int from, map, probs, sorted;   /* read */
-    int out, out_probs, out_sorted; /* written */
+    int from, map, probs, sorted, ids, rows; /* read */
+    int out, out_probs, out_sorted, out_ids; /* written */
     int64_t tokens, experts, n;
     bool padded;
 } map_plan;
@@ -172,6 +176,116 @@ static asn_status permute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
     return asn_rows_sum(&sum, asn_exec_nd(e, p->out), tmp);
 }
 
+/* Of the entries, those that a list of n names, in its order: what lies by rows so comes
+ * to lie as the rows are taken. The list has been checked to name entries. */
+static asn_status pick(const entries *s, const int64_t *at, int64_t n, asnd_tmp *tmp,
+                       entries *picked) {
+    ASN_TRY(entries_new(tmp, n, picked));
+    for (int64_t i = 0; i < n; i++) {
+        picked->token[i] = s->token[at[i]];
+        picked->expert[i] = s->expert[at[i]];
+    }
+    return ASN_OK;
+}
+
+/* A vector of n indices below `end`. Indices are data, so that they are checked when the
+ * operator runs, before anything is read or written by them. */
+static asn_status indices_of(aclOpExecutor *e, int operand, const char *what, int64_t n,
+                             int64_t end, asnd_tmp *tmp, const int64_t **at) {
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, operand), ASN_I64, tmp, at));
+    for (int64_t i = 0; i < n; i++)
+        if ((*at)[i] < 0 || (*at)[i] >= end)
+            return asn_error_set(ASN_ERR_INDEX, "%s: %s has %lld; it must be below %lld",
+                                 e->name, what, (long long)(*at)[i], (long long)end);
+    return ASN_OK;
+}
+
+/* The entries by expert, where they are known: padded, or for the sake of probs. Where
+ * they are not, nothing asks for them. */
+static asn_status entries_back(aclOpExecutor *e, const map_plan *p, asnd_tmp *tmp,
+                               entries *s) {
+    if (p->padded) return entries_of_tokens(e, p, tmp, s);
+    return p->probs >= 0 ? entries_of_map(e, p, tmp, s) : ASN_OK;
+}
+
+/* Padded, tokens may have any number of rows, and take them in their order: sortedIndices
+ * are the rows' tokens. Else each has as many, and sortedIndices name them. The probs of
+ * rows (permuteProbs) lie as the rows do, the sum's weights in the order of taking. */
+static asn_status unpermute_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const map_plan *p = plan;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    entries s = {0}, taken;
+    int64_t *order = NULL, *start = NULL, *id = NULL;
+    const int64_t *at = NULL;
+    asnd_view probs;
+    ASN_TRY(asn_rows_ints(tmp, p->n, &id));
+    ASN_TRY(entries_back(e, p, tmp, &s));
+    if (p->padded) {
+        ASN_TRY(by_token(&s, p, tmp, &order, &start));
+        at = order;
+    } else {
+        ASN_TRY(indices_of(e, p->sorted, "sortedIndices", p->n, p->n, tmp, &at));
+        ASN_TRY(
+            asn_rows_even(tmp, p->tokens, p->tokens > 0 ? p->n / p->tokens : 0, &start));
+    }
+    for (int64_t t = 0; t < p->tokens; t++)
+        for (int64_t i = start[t]; i < start[t + 1]; i++)
+            id[i] = t;
+    asnd_rows_sum sum = {.from = asn_exec_nd(e, p->from), .start = start, .at = at};
+    if (p->probs >= 0) {
+        const asnd_nd *a = asn_exec_nd(e, p->probs);
+        if (p->out_probs >= 0) {
+            ASN_TRY(at_entries(a, &s, p->n, a->dtype, tmp, &probs));
+            ASN_TRY(asn_move(asn_exec_nd(e, p->out_probs), &probs.nd));
+        }
+        ASN_TRY(pick(&s, at, p->n, tmp, &taken));
+        ASN_TRY(at_entries(a, &taken, p->n, asn_wide_dtype(out->dtype), tmp, &probs));
+        sum.weight = probs.nd.data;
+    }
+    ASN_TRY(asn_rows_sum(&sum, out, tmp));
+    ASN_TRY(asn_rows_write(asn_exec_nd(e, p->out_sorted), at));
+    return asn_rows_write(asn_exec_nd(e, p->out_ids), id);
+}
+
+/* A row gets its token's gradient times its prob, which gets their scalar product. Not
+ * padded, permuteTokenId is not read (PyTorch's autograd passes sortedIndices for it):
+ * each token has as many rows. */
+static asn_status unpermute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const map_plan *p = plan;
+    const asnd_nd *dy = asn_exec_nd(e, p->from), *out = asn_exec_nd(e, p->out);
+    const int64_t *at = NULL, *given = NULL;
+    int64_t *id = NULL, each = p->tokens > 0 ? p->n / p->tokens : 1;
+    int64_t capacity = p->experts > 0 ? p->n / p->experts : 1;
+    asn_dtype wide = asn_wide_dtype(out->dtype);
+    entries s, taken;
+    asnd_view probs, sums;
+    ASN_TRY(indices_of(e, p->sorted, "outIndex", p->n, p->n, tmp, &at));
+    ASN_TRY(asn_rows_ints(tmp, p->n, &id));
+    if (p->padded)
+        ASN_TRY(indices_of(e, p->ids, "permuteTokenId", p->n, p->tokens, tmp, &given));
+    for (int64_t i = 0; i < p->n; i++)
+        id[i] = p->padded ? given[i] : i / each;
+    if (p->probs < 0) return asn_moe_spread(dy, id, at, NULL, p->n, out, tmp);
+    /* Whose prob a row was weighed by: padded, rows lie by expert, as many for each. */
+    if (p->padded) {
+        ASN_TRY(entries_new(tmp, p->n, &taken));
+        for (int64_t i = 0; i < p->n; i++) {
+            taken.token[i] = id[i];
+            taken.expert[i] = at[i] / capacity;
+        }
+    } else {
+        ASN_TRY(entries_of_map(e, p, tmp, &s));
+        ASN_TRY(pick(&s, at, p->n, tmp, &taken));
+    }
+    if (p->out_probs >= 0) {
+        ASN_TRY(asn_tmp_view(tmp, wide, 1, &p->n, &sums));
+        ASN_TRY(asn_moe_dots(asn_exec_nd(e, p->rows), at, dy, id, p->n, &sums.nd, tmp));
+        ASN_TRY(to_entries(asn_exec_nd(e, p->out_probs), &sums.nd, &taken, p->n, tmp));
+    }
+    ASN_TRY(at_entries(asn_exec_nd(e, p->probs), &taken, p->n, wide, tmp, &probs));
+    return asn_moe_spread(dy, id, at, probs.nd.data, p->n, out, tmp);
+}
+
 /* ---- planners */
 
 /* What both planners share. Without entries the gradient of tokens is still set, to
@@ -182,8 +296,14 @@ static asn_status plan_map(asnd_call *c, asnd_body_fn fn, const map_plan *plan,
     return asn_call_keep(c, fn, plan, sizeof *plan, 500 + (double)(plan->n * h));
 }
 
-static const map_plan none = {
-    .map = -1, .probs = -1, .sorted = -1, .out_probs = -1, .out_sorted = -1};
+static const map_plan none = {.map = -1,
+                              .probs = -1,
+                              .sorted = -1,
+                              .ids = -1,
+                              .rows = -1,
+                              .out_probs = -1,
+                              .out_sorted = -1,
+                              .out_ids = -1};
 
 /* A map of bool or int8; its shape becomes the plan's. */
 static asn_status check_map(const asnd_call *c, int i, map_plan *p) {
@@ -290,4 +410,88 @@ asn_status asn_planner_moe_map_permute_grad(asnd_call *c) {
     p.out = c->first[7];
     p.out_probs = c->first[8];
     return plan_map(c, permute_grad_body, &p, dy->shape[1]);
+}
+
+/* Both ways back: n rows, their sums' tokens. The map is read only where there are
+ * probs, and only unless padded, as sortedIndices then say all of it; elsewhere it may
+ * be anything, also absent. restoreShape is not read: it is the sum's shape, which the
+ * tensor has. */
+static asn_status check_back(const asnd_call *c, int rows, int sum, int map, int probs,
+                             map_plan *p) {
+    const asnd_nd *of = asn_call_nd(c, rows), *y = asn_call_nd(c, sum);
+    ASN_TRY(asn_call_floating(c, rows));
+    ASN_TRY(asn_call_floating(c, sum));
+    ASN_TRY(asn_call_rank(c, rows, 2, 2));
+    ASN_TRY(asn_call_rank(c, sum, 2, 2));
+    ASN_TRY(asn_call_same_shape(c, sum, 2, (int64_t[]){y->shape[0], of->shape[1]}));
+    p->n = of->shape[0];
+    p->tokens = y->shape[0];
+    p->probs = c->first[probs];
+    if (p->probs >= 0) {
+        const asnd_nd *a = asn_call_nd(c, probs);
+        ASN_TRY(asn_call_floating(c, probs));
+        ASN_TRY(asn_call_rank(c, probs, 2, 2));
+        p->experts = a->shape[1];
+        if (!p->padded) ASN_TRY(check_map(c, map, p));
+        ASN_TRY(asn_call_same_shape(c, probs, 2, (int64_t[]){y->shape[0], p->experts}));
+        if (p->tokens != y->shape[0])
+            return asn_error_set(
+                ASN_ERR_VALUE, "%s: routingMap has %lld rows; there are %lld tokens",
+                c->op->name, (long long)p->tokens, (long long)y->shape[0]);
+    }
+    /* Without probs a padded sum does not depend on whose rows they are; otherwise
+     * experts have equal shares of the rows, or tokens have. */
+    if (p->padded && p->probs < 0) return ASN_OK;
+    return check_even(c, p);
+}
+
+/* MoeTokenUnpermuteWithRoutingMap(permutedTokens, sortedIndices, routingMap, probs,
+ * paddedMode, restoreShape, unpermutedTokens, outIndex, permuteTokenId, permuteProbs) */
+asn_status asn_planner_moe_map_unpermute(asnd_call *c) {
+    map_plan p = none;
+    p.padded = asn_call_int(c, 4) != 0;
+    ASN_TRY(check_back(c, 0, 6, 2, 3, &p));
+    ASN_TRY(check_indices(c, 1, p.n));
+    ASN_TRY(check_indices(c, 7, p.n));
+    ASN_TRY(check_indices(c, 8, p.n));
+    if (p.probs >= 0 && c->first[9] >= 0) {
+        ASN_TRY(asn_call_same_dtype(c, 9, 3));
+        ASN_TRY(asn_call_same_shape(c, 9, 1, &p.n));
+        p.out_probs = c->first[9];
+    }
+    p.from = c->first[0];
+    p.sorted = c->first[1];
+    p.out = c->first[6];
+    p.out_sorted = c->first[7];
+    p.out_ids = c->first[8];
+    return plan_map(c, unpermute_body, &p, asn_call_nd(c, 0)->shape[1]);
+}
+
+/* MoeTokenUnpermuteWithRoutingMapGrad(unpermutedTokensGrad, outIndex, permuteTokenId,
+ * routingMap, permutedTokens, probs, paddedMode, restoreShape, permutedTokensGradOut,
+ * probsGradOut) */
+asn_status asn_planner_moe_map_unpermute_grad(asnd_call *c) {
+    map_plan p = none;
+    p.padded = asn_call_int(c, 6) != 0;
+    ASN_TRY(check_back(c, 8, 0, 3, 5, &p));
+    ASN_TRY(check_indices(c, 1, p.n));
+    ASN_TRY(check_indices(c, 2, p.n));
+    if (p.probs >= 0 && c->first[9] >= 0) {
+        /* The rows are asked for here alone: their own gradient does without them. */
+        if (c->first[4] < 0)
+            return asn_error_set(ASN_ERR_NULL_POINTER,
+                                 "%s: permutedTokens is NULL, but probs want a gradient",
+                                 c->op->name);
+        ASN_TRY(asn_call_floating(c, 4));
+        ASN_TRY(asn_call_same_shape(c, 4, 2, asn_call_nd(c, 8)->shape));
+        ASN_TRY(asn_call_floating(c, 9));
+        ASN_TRY(asn_call_same_shape(c, 9, 2, (int64_t[]){p.tokens, p.experts}));
+        p.rows = c->first[4];
+        p.out_probs = c->first[9];
+    }
+    p.from = c->first[0];
+    p.sorted = c->first[1];
+    p.ids = c->first[2];
+    p.out = c->first[8];
+    return plan_map(c, unpermute_grad_body, &p, asn_call_nd(c, 0)->shape[1]);
 }

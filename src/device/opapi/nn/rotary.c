@@ -21,6 +21,8 @@
 
 #include <string.h>
 
+#include "device/cpu/gemm/gemm.h"
+#include "device/opapi/core/packed.h"
 #include "device/opapi/nn/norm.h"
 
 /* Where one of a pair lies in the last dimension: start, step, count. */
@@ -101,6 +103,7 @@ asn_status asn_rotary_turn(const asnd_nd *x, const asnd_nd *cos, const asnd_nd *
 typedef struct {
     asnd_plan_head head;
     int x[2], y[2], cos, sin, mode;
+    int rotate;
     int dcos, dsin, dx; /* of the gradient, whose x is x[0], dy y[0] */
 } rotary_plan;
 
@@ -188,6 +191,29 @@ static asn_status gradient_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_view_set(&dy, &copy.nd);
     }
     return asn_rotary_turn(&dy.nd, &cos.nd, &sin.nd, dx, p->mode, true);
+}
+
+/* x * cos + (x @ rotate) * sin: any turn that a matrix can say. */
+static asn_status matrix_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const rotary_plan *p = plan;
+    const asnd_nd *from = asn_exec_nd(e, p->x[0]), *y = asn_exec_nd(e, p->y[0]);
+    asn_dtype t = loop_of(from);
+    int64_t n = from->shape[from->ndim - 1], shape[] = {asn_nd_size(from) / n, n};
+    asnd_view x, rotate, turned, rows, result, cos, sin;
+    ASN_TRY(asn_packed_of(from, t, tmp, &x));
+    ASN_TRY(asn_packed_of(asn_exec_nd(e, p->rotate), t, tmp, &rotate));
+    ASN_TRY(asn_tmp_view(tmp, t, from->ndim, from->shape, &turned));
+    asn_view_plain(&rows, t, 2, shape, x.nd.data);
+    asn_view_plain(&result, t, 2, shape, turned.nd.data);
+    ASN_TRY(asn_cpu_matmul(&rows.nd, &rotate.nd, &result.nd));
+    table_view(&cos, asn_exec_nd(e, p->cos), from);
+    table_view(&sin, asn_exec_nd(e, p->sin), from);
+    asnd_prog g;
+    asn_prog_begin(&g, from->ndim, from->shape, 0);
+    int a = value(&g, &x, t), b = value(&g, &turned, t);
+    asn_prog_out(&g, turn(&g, ASN_OP_ADD, a, value(&g, &cos, t), b, value(&g, &sin, t)),
+                 y);
+    return asn_prog_run(&g);
 }
 
 /* ---- planning */
@@ -284,8 +310,21 @@ static rotary_plan *plan_rotary(asnd_call *c, asnd_body_fn body, const asnd_nd *
     return p;
 }
 
-/* RotaryPositionEmbedding(x, cos, sin, mode, out), InterleaveRope(x, cos, sin, out), arg
- * its mode, ApplyRotaryPosEmb(queryRef, keyRef, cos, sin, layout), V2 with rotaryMode. */
+/* V2's matrix, if it is given: (n, n) of floats. */
+static asn_status take_matrix(const asnd_call *c, rotary_plan *p) {
+    int at = asn_call_param_named(c, "rotateOptional");
+    const asnd_nd *x = asn_call_nd(c, 0);
+    if (at < 0 || c->first[at] < 0) return ASN_OK;
+    int64_t n = x->shape[x->ndim - 1];
+    ASN_TRY(asn_call_floating(c, at));
+    ASN_TRY(asn_call_same_shape(c, at, 2, (int64_t[]){n, n}));
+    p->rotate = c->first[at];
+    return ASN_OK;
+}
+
+/* RotaryPositionEmbedding(x, cos, sin, mode, out), V2 with a matrix, InterleaveRope(x,
+ * cos, sin, out), arg its mode, ApplyRotaryPosEmb(queryRef, keyRef, cos, sin, layout), V2
+ * with rotaryMode. */
 asn_status asn_planner_rotary(asnd_call *c) {
     int cos = asn_call_param_named(c, "cos"), sin = cos + 1, mode = 0;
     bool in_place = cos == 2;
@@ -296,8 +335,12 @@ asn_status asn_planner_rotary(asnd_call *c) {
     ASN_TRY(check_rotary(c, 0, cos, sin, mode));
     if (in_place) ASN_TRY(check_rotary(c, 1, cos, sin, mode));
     if (!in_place) ASN_TRY(asn_norm_check(c, out, x->ndim, x->shape));
-    rotary_plan *p = plan_rotary(c, rotary_body, x);
+    rotary_plan with = {.rotate = -1};
+    ASN_TRY(take_matrix(c, &with));
+    if (with.rotate >= 0 && asn_nd_size(x) == 0) return ASN_OK;
+    rotary_plan *p = plan_rotary(c, with.rotate >= 0 ? matrix_body : rotary_body, x);
     if (p == NULL) return ASN_ERR_MEMORY;
+    p->rotate = with.rotate;
     p->mode = mode;
     p->cos = c->first[cos];
     p->sin = c->first[sin];

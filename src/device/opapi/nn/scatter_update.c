@@ -97,6 +97,11 @@ asn_status asn_planner_scatter_update(asnd_call *c) {
             return asn_error_set(ASN_ERR_VALUE,
                                  "%s: reduction is %lld; 1 (update) is all", c->op->name,
                                  (long long)asn_call_int(c, 7));
+        /* V2 says how to round: to int8 there is one way. */
+        if (c->op->num_params > 8 && strcmp(c->args[8].p, "rint") != 0)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: roundMode is \"%.20s\"; to int8 it must be rint",
+                                 c->op->name, (const char *)c->args[8].p);
         ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_I8)));
         ASN_TRY(asn_call_floating(c, 2));
         ASN_TRY(asn_call_floating(c, 3));

@@ -1,9 +1,10 @@
-/* CPU device, operators: integers to floats, and gated activations to integers.
+/* CPU device, operators: integers to floats, and activations to integers.
  *
  *     DequantSwigluQuant   v = (x + integer bias) * weightScale * activationScale + real
  *         bias; y = swish(one half of v) * the other; then quantised, quantScale first
  *     SwiGluQuantV2        the same without the first step, by groups of rows
  *     DequantBias          the first step alone
+ *     GeluQuant            y = gelu(x), then quantised
  *
  * "static": round(y * scale + offset); "dynamic": y times scale, with a scale of each
  * row. activateLeft: the left half is activated. Groups are rows in order, each with
@@ -19,6 +20,7 @@ typedef struct {
     asnd_plan_head head;
     int x, weight_scale, row_scale, bias, groups, out;
     bool left, sizes;
+    enum { SWISH_GATE, GELU, GELU_TANH } kind;
     int64_t rows, wide, n, num_groups;
     asnd_row_quant q;
 } act_plan;
@@ -72,8 +74,17 @@ static void dequant_row(const act_plan *p, const dequant *d, int64_t i, int64_t 
 
 /* ---- the activation */
 
-/* swish(x) = x * sigmoid(x), of one half of the row. */
+/* swish(x) = x * sigmoid(x), of one half of the row; gelu of all of it, whose tails are
+ * erfc's (formula.c) and a sigmoid's. */
 static void activate(const act_plan *p, const float *v, float *y) {
+    if (p->kind != SWISH_GATE) {
+        for (int64_t j = 0; j < p->n; j++) {
+            float x = v[j], t = 1.5957691216057308f * (x + 0.044715f * x * x * x);
+            y[j] =
+                p->kind == GELU ? 0.5f * x * erfcf(-0.70710678f * x) : x / (1 + expf(-t));
+        }
+        return;
+    }
     const float *a = p->left ? v : v + p->n, *b = p->left ? v + p->n : v;
     for (int64_t j = 0; j < p->n; j++)
         y[j] = a[j] / (1 + expf(-a[j])) * b[j];
@@ -212,14 +223,65 @@ static asn_status plan_swiglu(asnd_call *c, act_plan *p) {
                          c->op->name, (long long)dst, four ? ACL_INT4 : ACL_INT8);
 }
 
+/* What DequantSwigluQuantV2 and GeluQuant say of their integers: int8, halves to even.
+ * The gate of V2's swigluMode 1 is of GPT-OSS and not here. */
+static asn_status check_variants(const asnd_call *c, const act_plan *p) {
+    int dst = asn_call_param_named(c, "dstType"),
+        dim = asn_call_param_named(c, "activateDim"),
+        gate = asn_call_param_named(c, "swigluMode");
+    static const char *const names[] = {"roundModeOptional", "roundMode"};
+    for (int i = 0; i < 2; i++) {
+        int at = asn_call_param_named(c, names[i]);
+        const char *mode = at < 0 ? NULL : c->args[at].p;
+        if (mode != NULL && strcmp(mode, "rint") != 0)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: %s is \"%.20s\"; to int8 it must be rint",
+                                 c->op->name, names[i], mode);
+    }
+    if (dst < 0) return ASN_OK;
+    int64_t type = asn_call_int(c, dst), last = asn_call_nd(c, 0)->ndim - 1;
+    if (type != ACL_INT8 || c->e->operands[p->q.y].nd.dtype != ASN_I8)
+        return asn_error_set(ASN_ERR_VALUE, "%s: dstType is %lld; it must be %d (int8)",
+                             c->op->name, (long long)type, ACL_INT8);
+    if (dim >= 0 && asn_call_int(c, dim) != -1 && asn_call_int(c, dim) != last)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: activateDim is %lld; it must be the last", c->op->name,
+                             (long long)asn_call_int(c, dim));
+    if (gate < 0 || asn_call_int(c, gate) == 0) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: swigluMode is %lld; it must be 0",
+                         c->op->name, (long long)asn_call_int(c, gate));
+}
+
+/* GeluQuant(self, inputScale, inputOffset, approximate, quantMode, roundMode, dstType, y,
+ * outScale). */
+static asn_status plan_gelu(asnd_call *c, act_plan *p) {
+    const char *form = c->args[3].p;
+    ASN_TRY(take_x(c, p, false, false));
+    ASN_TRY(take_mode(c, "quantMode", &p->q.dynamic));
+    p->kind = strcmp(form, "tanh") == 0 ? GELU_TANH : GELU;
+    if (p->kind == GELU && strcmp(form, "none") != 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: approximate is \"%.20s\"; it must be none or tanh",
+                             c->op->name, form);
+    ASN_TRY(take_quant(c, p, "inputScaleOptional", "inputOffsetOptional", "y",
+                       "outScaleOptional"));
+    if (!p->q.dynamic && p->q.scale < 0)
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: inputScaleOptional is NULL, quantMode static",
+                             c->op->name);
+    ASN_TRY(check_variants(c, p));
+    return keep(c, p);
+}
+
 /* DequantSwigluQuant(x, weightScale, activationScale, bias, quantScale, quantOffset,
- * groupIndex, activateLeft, quantMode, y, scale). */
+ * groupIndex, activateLeft, quantMode, y, scale), V2 with more behind quantMode. */
 static asn_status plan_dequant(asnd_call *c, act_plan *p) {
     ASN_TRY(take_x(c, p, true, true));
     ASN_TRY(take_mode(c, "quantModeOptional", &p->q.dynamic));
     p->sizes = true;
     ASN_TRY(take_quant(c, p, "quantScaleOptional", "quantOffsetOptional", "yOut",
                        "scaleOut"));
+    ASN_TRY(check_variants(c, p));
     p->weight_scale = asn_call_operand_named(c, "weightScaleOptional");
     p->row_scale = asn_call_operand_named(c, "activationScaleOptional");
     p->bias = asn_call_operand_named(c, "biasOptional");
@@ -235,11 +297,12 @@ static asn_status plan_dequant(asnd_call *c, act_plan *p) {
     return keep(c, p);
 }
 
-/* arg 1: DequantSwigluQuant, else SwiGluQuantV2. */
+/* arg 1: DequantSwigluQuant and V2, 2: GeluQuant, else SwiGluQuantV2. */
 asn_status asn_planner_act_quant(asnd_call *c) {
     act_plan p;
     memset(&p, 0, sizeof p);
     p.weight_scale = p.row_scale = p.bias = p.groups = p.out = -1;
+    if (c->op->arg == 2) return plan_gelu(c, &p);
     p.left = asn_call_int(c, asn_call_param_named(c, "activateLeft")) != 0;
     return c->op->arg == 1 ? plan_dequant(c, &p) : plan_swiglu(c, &p);
 }

@@ -219,7 +219,8 @@ asn_status asn_planner_matmul_quant(asnd_call *c) {
                                                                   : ASN_ERR_MEMORY;
 }
 
-/* ---- FlatQuant(x, kroneckerP1, kroneckerP2, clipRatio, out, quantScale): every matrix
+/* ---- FlatQuant(x, kroneckerP1, kroneckerP2, clipRatio, out, quantScale), V2 with
+ * dstTypeMax behind clipRatio, which is of floats of 4 bits: every matrix
  * of x becomes y = P1 @ x @ P2, quantScale max |y| / (7 / clipRatio), out y by it in
  * int4. A matrix of zeros has scale 0 and zeros. */
 
@@ -227,7 +228,8 @@ asn_status asn_planner_matmul_quant(asnd_call *c) {
 static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view x, left, right, half, y, scales, out;
-    const asnd_nd *to = asn_exec_nd(e, p->at[4]);
+    const int q_at = p->kind, scale_at = q_at + 1;
+    const asnd_nd *to = asn_exec_nd(e, p->at[q_at]);
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_F32, tmp, &left));
     ASN_TRY(asn_packed_in(e, p, 2, ASN_F32, tmp, &right));
@@ -238,7 +240,7 @@ static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_insert(&right, 0, count, 0);
     ASN_TRY(asn_cpu_matmul(&x.nd, &right.nd, &half.nd));
     ASN_TRY(asn_cpu_matmul(&left.nd, &half.nd, &y.nd));
-    ASN_TRY(asn_packed_out(e, p, 5, ASN_F32, tmp, &scales));
+    ASN_TRY(asn_packed_out(e, p, scale_at, ASN_F32, tmp, &scales));
     ASN_TRY(asn_tmp_view(tmp, to->dtype, to->ndim, to->shape, &out));
     int32_t *q = asn_tmp_alloc(tmp, (size_t)size * sizeof *q);
     if (q == NULL) return ASN_ERR_MEMORY;
@@ -254,8 +256,8 @@ static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_quant_store(q, size, to->dtype, true, out.nd.data + i * bytes);
         ((float *)(void *)scales.nd.data)[i] = scale;
     }
-    ASN_TRY(asn_quant_done(e, p->at[4], &out));
-    return asn_packed_done(e, p, 5, &scales);
+    ASN_TRY(asn_quant_done(e, p->at[q_at], &out));
+    return asn_packed_done(e, p, scale_at, &scales);
 }
 
 /* x is (matrices, m, n), with square P1 of m and P2 of n in its dtype; quantScale has one
@@ -263,6 +265,7 @@ static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 asn_status asn_planner_flat_quant(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0);
     double ratio = asn_call_double(c, 3);
+    int q_at = c->op->num_params - 2;
     ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16)));
     ASN_TRY(asn_call_rank(c, 0, 3, 3));
     for (int i = 1; i < 3; i++) {
@@ -273,12 +276,18 @@ asn_status asn_planner_flat_quant(asnd_call *c) {
     if (!(ratio > 0 && ratio <= 1))
         return asn_error_set(ASN_ERR_VALUE, "%s: clipRatio is %g; it must be in (0, 1]",
                              c->op->name, ratio);
-    bool int4 = asn_call_operand(c, 4)->is_int4;
-    ASN_TRY(asn_call_one_of(c, 4, ASN_BIT(int4 ? ASN_I8 : ASN_I32)));
-    ASN_TRY(asn_quant_out_shape(c, 4, x, true));
-    ASN_TRY(asn_call_one_of(c, 5, ASN_BIT(ASN_F32)));
-    ASN_TRY(asn_call_same_shape(c, 5, 1, x->shape));
-    if (asn_call_operand(c, 4)->is_empty) return ASN_OK;
+    if (q_at == 5 && asn_call_double(c, 4) != 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: dstTypeMax is %g; for int4 it must be 0",
+                             c->op->name, asn_call_double(c, 4));
+    bool int4 = asn_call_operand(c, q_at)->is_int4;
+    ASN_TRY(asn_call_one_of(c, q_at, ASN_BIT(int4 ? ASN_I8 : ASN_I32)));
+    ASN_TRY(asn_quant_out_shape(c, q_at, x, true));
+    ASN_TRY(asn_call_one_of(c, q_at + 1, ASN_BIT(ASN_F32)));
+    ASN_TRY(asn_call_same_shape(c, q_at + 1, 1, x->shape));
+    if (asn_call_operand(c, q_at)->is_empty) return ASN_OK;
     double work = (double)asn_nd_size(x) * (double)(x->shape[1] + x->shape[2] + 20);
-    return asn_packed_plan(c, flat_quant_body, 500 + work / 20) ? ASN_OK : ASN_ERR_MEMORY;
+    asnd_packed *p = asn_packed_plan(c, flat_quant_body, 500 + work / 20);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->kind = q_at;
+    return ASN_OK;
 }

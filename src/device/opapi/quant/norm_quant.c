@@ -2,6 +2,7 @@
  *
  *     s = x1 + x2, or x;  y = s / sqrt(mean(s^2) + epsilon) * gamma + beta
  *     RmsNormQuant                  round(y * scale + offset)
+ *     RmsNormQuantV3                the same, or (divMode) y / scale; tells 1 / sqrt(...)
  *     AddRmsNormQuant, V2           round(y / scales + zeroPoints), or times them
  *                                   (divMode false), once or twice; V2 also tells y
  *                                   without beta
@@ -18,7 +19,7 @@
 /* Operands, -1: absent. */
 typedef struct {
     asnd_plan_head head;
-    int x1, x2, gamma, beta, x_out, norm_out;
+    int x1, x2, gamma, beta, x_out, norm_out, rstd_out;
     float epsilon;
     int64_t rows, n;
     asnd_row_quant q[2];
@@ -47,14 +48,15 @@ static asn_status room(aclOpExecutor *e, int operand, asnd_tmp *tmp, asnd_view *
 static asn_status norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     norm_plan p = *(const norm_plan *)plan;
     const float *x1, *x2, *gamma, *beta;
-    float *sums, *norms;
-    asnd_view sum_view, norm_view;
+    float *sums, *norms, *told;
+    asnd_view sum_view, norm_view, rstd_view;
     ASN_TRY(floats(e, p.x1, tmp, &x1));
     ASN_TRY(floats(e, p.x2, tmp, &x2));
     ASN_TRY(floats(e, p.gamma, tmp, &gamma));
     ASN_TRY(floats(e, p.beta, tmp, &beta));
     ASN_TRY(room(e, p.x_out, tmp, &sum_view, &sums));
     ASN_TRY(room(e, p.norm_out, tmp, &norm_view, &norms));
+    ASN_TRY(room(e, p.rstd_out, tmp, &rstd_view, &told));
     float *s = asn_tmp_alloc(tmp, 2 * (size_t)p.n * sizeof *s);
     if (s == NULL) return ASN_ERR_MEMORY;
     float *v = s + p.n;
@@ -68,6 +70,7 @@ static asn_status norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         }
         if (sums) memcpy(sums + i * p.n, s, (size_t)p.n * sizeof *s);
         float rstd = 1 / sqrtf((float)(squares / (double)p.n) + p.epsilon);
+        if (told) told[i] = rstd;
         for (int64_t j = 0; j < p.n; j++) {
             s[j] = s[j] * rstd * gamma[j];
             /* Without beta, as the page of V2 has it. */
@@ -83,6 +86,7 @@ static asn_status norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     for (int k = 0; k < 2; k++)
         ASN_TRY(asn_row_quant_end(e, &p.q[k]));
     if (sums) ASN_TRY(asn_move(asn_exec_nd(e, p.x_out), &sum_view.nd));
+    if (told) ASN_TRY(asn_move(asn_exec_nd(e, p.rstd_out), &rstd_view.nd));
     return norms ? asn_move(asn_exec_nd(e, p.norm_out), &norm_view.nd) : ASN_OK;
 }
 
@@ -150,6 +154,7 @@ static asn_status take_output(const asnd_call *c, norm_plan *p, int k, bool dyna
     q->y = asn_call_operand_named(c, alone ? "y" : names[k][2]);
     q->scale = asn_call_operand_named(c, names[k][dynamic ? 3 : alone ? 5 : 0]);
     q->offset = dynamic ? -1 : asn_call_operand_named(c, names[k][alone ? 6 : 1]);
+    if (alone && q->offset < 0) q->offset = asn_call_operand_named(c, "offsetOptional");
     q->scale_out = asn_call_operand_named(c, names[k][4]);
     ASN_TRY(asn_row_quant_factor(c, q->scale, "a scale", p->n, 1));
     ASN_TRY(asn_row_quant_factor(c, q->offset, "an offset", p->n, 1));
@@ -157,7 +162,26 @@ static asn_status take_output(const asnd_call *c, norm_plan *p, int k, bool dyna
     return asn_row_quant_check(c, q, x->ndim, x->shape);
 }
 
-/* One planner for four operators, by the names of their parameters: outputMask tells
+/* RmsNormQuantV3's outputRstd: rstd is float32, with an extent of 1 for each that is
+ * normalised; else it stays as it is. */
+static asn_status take_rstd(const asnd_call *c, norm_plan *p) {
+    int flag = asn_call_param_named(c, "outputRstd"),
+        rstd = asn_call_param_named(c, "rstd");
+    p->rstd_out = -1;
+    if (flag < 0 || asn_call_int(c, flag) == 0) return ASN_OK;
+    const asnd_nd *x = asn_call_nd(c, 0);
+    int64_t shape[ASN_ND_MAX_DIMS], rows = 1;
+    for (int d = 0; d < x->ndim; d++) {
+        shape[d] = rows < p->rows || x->shape[d] == 0 ? x->shape[d] : 1;
+        rows *= x->shape[d];
+    }
+    ASN_TRY(asn_call_one_of(c, rstd, ASN_BIT(ASN_F32)));
+    ASN_TRY(asn_call_same_shape(c, rstd, x->ndim, shape));
+    p->rstd_out = c->first[rstd];
+    return ASN_OK;
+}
+
+/* One planner for five operators, by the names of their parameters: outputMask tells
  * the dynamic one, a single "y" the one without a sum. */
 asn_status asn_planner_norm_quant(asnd_call *c) {
     norm_plan p;
@@ -184,6 +208,7 @@ asn_status asn_planner_norm_quant(asnd_call *c) {
                                  "%s: x, gamma, beta and xOut must be of floating dtypes",
                                  c->op->name);
     ASN_TRY(take_shapes(c, &p));
+    ASN_TRY(take_rstd(c, &p));
     const asnd_nd *x = asn_call_nd(c, 0);
     for (int i = 1; i < c->op->num_params; i++)
         if (c->first[i] >= 0 &&

@@ -1,18 +1,20 @@
 /* CPU device, operators: products of small integers.
  *
- * QuantMatmul, V2, V3, V4, V5, QuantMatmulWeightNz. Products are summed in int32, which
- * wraps beyond 2**17 of them; the rest is float32, as CANN's formulas have it:
+ * QuantMatmul, V2, V3, V4, V5, QuantMatmulWeightNz, FusedQuantMatmul. Products are summed
+ * in int32, which wraps beyond 2**17 of them; the rest is float32, as CANN's formulas
+ * have it:
  *
  * ((x1 @ x2 + integer bias) * scale * row scale + real bias) [+ offset, rounded, int8]
  *
  * An int32 matrix holds eight int4 of its last dimension in an element. A scale of dtype
  * uint64 or int64 is a word of TransQuantParamV2. An int32 result is the sum with its
- * bias, and no scale.
+ * bias, and no scale. FusedQuantMatmul has GELU behind all that.
  *
  * The operators differ in where their parameters stand, which is a table (places),
  * and in what they allow. The product is one call of the int8 kernel into a temporary of
  * sums; what follows is done in chunks of whole rows that the threads share.
  */
+#include <math.h>
 #include <string.h>
 
 #include "device/cpu/gemm/gemm_int8.h"
@@ -25,6 +27,7 @@ typedef struct {
     int x1, x2, bias, scale, offset, rows, out; /* operands; -1: absent */
     bool trans1, trans2;
     float factor; /* the scale that is a number */
+    int gelu;     /* 1: of erf, 2: of tanh */
 } product_plan;
 
 /* Parameters over the columns of the result: the same for every row, or of its shape. */
@@ -66,6 +69,7 @@ typedef struct {
     const float *scale, *word_offset, *row;
     float factor;
     bool one, eight; /* one scale for all; an int8 result */
+    int gelu;
     int64_t rows, m, n, chunk_rows;
 } finish_run;
 
@@ -84,6 +88,10 @@ static void finish_row(const finish_run *f, int64_t i) {
         y[j] = y[j] * (f->scale ? f->scale[f->one ? 0 : j] : f->factor) * row;
     for (int64_t j = 0; add && j < f->n; j++)
         y[j] += add[j];
+    for (int64_t j = 0; f->gelu == 1 && j < f->n; j++)
+        y[j] = 0.5f * y[j] * erfcf(-0.70710678f * y[j]);
+    for (int64_t j = 0; f->gelu == 2 && j < f->n; j++)
+        y[j] /= 1 + expf(-1.5957691f * (y[j] + 0.044715f * y[j] * y[j] * y[j]));
     if (!f->eight) return;
     for (int64_t j = 0; j < f->n; j++) {
         if (shift) {
@@ -120,7 +128,7 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *to = asn_exec_nd(e, p->out);
     asnd_view a, b, sum, out, rows;
     float *scale = NULL, *offset = NULL;
-    finish_run f = {.factor = p->factor, .eight = to->dtype == ASN_I8};
+    finish_run f = {.factor = p->factor, .eight = to->dtype == ASN_I8, .gelu = p->gelu};
     ASN_TRY(asn_quant_ints(&e->operands[p->x1], tmp, &a));
     ASN_TRY(asn_quant_ints(&e->operands[p->x2], tmp, &b));
     if (p->trans1) asn_view_swap_last(&a);
@@ -171,7 +179,8 @@ static const struct {
     int8_t bias, scale, offset, rows, trans1, trans2, out;
 } places[] = {{2, -1, -1, -1, -1, -1, 4}, {2, 3, -1, -1, 4, 5, 6},
               {4, 2, 3, -1, 5, 6, 7},     {5, 2, 3, 4, 6, 7, 8},
-              {8, 3, 6, 2, 9, 10, 12},    {8, 3, 6, 2, 9, 10, 12}};
+              {8, 3, 6, 2, 9, 10, 12},    {8, 3, 6, 2, 9, 10, 12},
+              {8, 3, -1, 2, -1, -1, 12}};
 
 /* The shape of the product, which has the larger rank of both. Batches broadcast; extents
  * of packed int4 count eightfold. */
@@ -204,10 +213,11 @@ asn_status asn_quant_product_shape(const asnd_call *c, bool trans1, bool trans2,
 static asn_status check_product(const asnd_call *c, int kind, int ndim,
                                 const int64_t *shape) {
     uint32_t floats = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
+    bool floats_only = kind < 2 || kind == 6;
     int scale = places[kind].scale, rows = places[kind].rows, out = places[kind].out;
     int64_t n = shape[ndim - 1], m = shape[ndim - 2];
     ASN_TRY(asn_call_one_of(
-        c, out, kind < 2 ? floats : floats | ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
+        c, out, floats_only ? floats : floats | ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
     ASN_TRY(asn_call_same_shape(c, out, ndim, shape));
     bool whole = asn_call_nd(c, out)->dtype == ASN_I32;
     ASN_TRY(asn_call_one_of(c, places[kind].bias,
@@ -259,18 +269,36 @@ static asn_status check_reserved(const asnd_call *c) {
                          c->op->name, (long long)asn_call_int(c, 11));
 }
 
-/* arg 0: QuantMatmul, 1: V2, 2: V3, 3: V4, 4: QuantMatmulWeightNz, 5: V5. */
+/* FusedQuantMatmul(x1, x2, x1Scale, x2Scale, yScale, x1Offset, x2Offset, yOffset, bias,
+ * x3, fusedOpType, groupSize, out): which GELU; x2Offset and x3 are reserved, too. */
+static asn_status take_gelu(const asnd_call *c, int *gelu) {
+    const char *type = c->args[10].p;
+    for (int i = 6; i < 10; i += 3)
+        if (c->first[i] >= 0 && !asn_call_operand(c, i)->is_empty)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s is reserved; it must be NULL",
+                                 c->op->name, c->op->params[i].name);
+    *gelu = strcmp(type, "gelu_erf") == 0 ? 1 : strcmp(type, "gelu_tanh") == 0 ? 2 : 0;
+    if (*gelu != 0) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "%s: fusedOpType is \"%.20s\"; it must be gelu_erf or "
+                         "gelu_tanh",
+                         c->op->name, type);
+}
+
+/* arg 0: QuantMatmul, 1: V2, 2: V3, 3: V4, 4: QuantMatmulWeightNz, 5: V5, 6:
+ * FusedQuantMatmul. */
 asn_status asn_planner_quant_matmul(asnd_call *c) {
-    int kind = c->op->arg, ndim, out = places[kind].out;
+    int kind = c->op->arg, ndim, out = places[kind].out, gelu = 0;
     int64_t shape[ASN_ND_MAX_DIMS];
     bool trans1 = places[kind].trans1 >= 0 && asn_call_int(c, places[kind].trans1);
     bool trans2 = places[kind].trans2 >= 0 && asn_call_int(c, places[kind].trans2);
     for (int i = 0; i < 2; i++) {
         ASN_TRY(asn_call_rank(c, i, 2, kind < 2 ? 3 : 6));
-        bool packs = kind == 2 || kind == 3 || kind == 5;
+        bool packs = kind == 2 || kind == 3 || kind >= 5;
         ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_I8) | (packs ? ASN_BIT(ASN_I32) : 0)));
     }
     if (kind >= 4) ASN_TRY(check_reserved(c));
+    if (kind == 6) ASN_TRY(take_gelu(c, &gelu));
     ASN_TRY(asn_quant_product_shape(c, trans1, trans2, &ndim, shape));
     ASN_TRY(check_product(c, kind, ndim, shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
@@ -288,6 +316,7 @@ asn_status asn_planner_quant_matmul(asnd_call *c) {
     p->out = c->first[out];
     p->trans1 = trans1;
     p->trans2 = trans2;
+    p->gelu = gelu;
     p->factor = kind == 0 ? (float)asn_call_double(c, 3) : 1;
     return ASN_OK;
 }
