@@ -109,7 +109,7 @@ asn_status asn_planner_add_lora(asnd_call *c) {
     ASN_TRY(asn_call_rank(c, 1, 2, 2));
     for (int i = 0; i < 10; i++) {
         if (i == 3 || (i > 4 && i < 9) || c->first[i] < 0) continue;
-        ASN_TRY(asn_call_floating(c, i));
+        ASN_TRY(asn_call_single(c, i));
         ASN_TRY(asn_call_same_dtype(c, i, 0));
     }
     ASN_TRY(asn_call_same_shape(c, 1, 2, (int64_t[]){y->shape[0], x->shape[1]}));
@@ -118,8 +118,8 @@ asn_status asn_planner_add_lora(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 9, 2, y->shape));
     if (offset < 0 || slice < 0 || offset > y->shape[1] - slice)
         return asn_error_set(
-            ASN_ERR_VALUE, "%s: columns %lld to %lld of y, which has %lld", c->op->name,
-            (long long)offset, (long long)(offset + slice), (long long)y->shape[1]);
+            ASN_ERR_VALUE, "%s: %lld columns of y from %lld on; it has %lld",
+            c->op->name, (long long)slice, (long long)offset, (long long)y->shape[1]);
     ASN_TRY(check_weights(c, slice));
     if (asn_nd_size(y) == 0) return ASN_OK;
     lora_plan p = {.y = c->first[0],
