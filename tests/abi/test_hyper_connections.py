@@ -210,7 +210,9 @@ def test_convolution(dtype, masked):
         good,
         [{1: weight[:, :3]}, {2: np.ones((s, b), bool)}, {3: y[:3]}, {0: x[0]}, {2: normal(b, s)}],
     )
-    refuse("MaskedCausalConv1d", [v.astype(float) for v in (x, weight)] + [None, y.astype(float)], [{}])
+    refuse(
+        "MaskedCausalConv1d", [v.astype(float) for v in (x, weight)] + [None, y.astype(float)], [{}]
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

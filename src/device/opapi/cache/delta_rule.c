@@ -149,7 +149,8 @@ static asn_status start_of(aclOpExecutor *e, int64_t b, const delta_run *r,
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: numAcceptedTokens of sequence %lld is %lld; it has %lld "
                          "tokens",
-                         e->name, (long long)b, (long long)at, (long long)(r->to - r->from));
+                         e->name, (long long)b, (long long)at,
+                         (long long)(r->to - r->from));
 }
 
 /* One sequence after the other: a later one may start from what an earlier one left. */

@@ -118,8 +118,8 @@ asn_status asn_planner_add_lora(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 9, 2, y->shape));
     if (offset < 0 || slice < 0 || offset > y->shape[1] - slice)
         return asn_error_set(
-            ASN_ERR_VALUE, "%s: %lld columns of y from %lld on; it has %lld",
-            c->op->name, (long long)slice, (long long)offset, (long long)y->shape[1]);
+            ASN_ERR_VALUE, "%s: %lld columns of y from %lld on; it has %lld", c->op->name,
+            (long long)slice, (long long)offset, (long long)y->shape[1]);
     ASN_TRY(check_weights(c, slice));
     if (asn_nd_size(y) == 0) return ASN_OK;
     lora_plan p = {.y = c->first[0],

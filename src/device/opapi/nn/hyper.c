@@ -10,8 +10,8 @@
  *         numIters - 1 times rows and columns
  *     MhcPost      y_i = sum over j of hRes[j, i] x_j + hPost_i hOut; without hRes x_i
  *
- * In float32. What MhcSinkhorn keeps for its gradient has a layout of the processor's and
- * is not told.
+ * In float32. What MhcSinkhorn keeps for its gradient is not told: op-plugin's page has
+ * (2 numIters, n, n, rows), its code hands over x's shape.
  */
 #include <math.h>
 #include <string.h>
