@@ -106,7 +106,8 @@ static asn_status take_activation(const asnd_call *c, activation *act) {
         c->op->name, name);
 }
 
-/* Where each expert's rows end: all of them, together. */
+/* Where each expert's rows end: all of them, together. A row that no expert had would
+ * have no result, and y no value there. */
 static asn_status take_experts(asnd_call *c, ffn_plan *p) {
     const asnd_array *tokens = asn_call_array(c, 3);
     bool ends = asn_call_int(c, 16) != 0;
@@ -121,6 +122,7 @@ static asn_status take_experts(asnd_call *c, ffn_plan *p) {
             ASN_ERR_VALUE, "%s: expertTokens has %lld numbers; there are %lld experts",
             c->op->name, (long long)given, (long long)(p->stacked ? p->experts : 0));
     for (int64_t g = 0; g < given; g++) {
+        /* Compared before it is added: a sum of arbitrary numbers may wrap. */
         int64_t v = ((const int64_t *)tokens->data)[g], from = ends ? last : 0;
         if (v < from || v > (ends ? p->rows : p->rows - last))
             return asn_error_set(ASN_ERR_VALUE,

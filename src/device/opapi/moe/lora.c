@@ -34,7 +34,8 @@ static asn_status times(aclOpExecutor *e, int weight, int64_t index, int64_t lay
     return asn_cpu_matmul(&rows->nd, &real.nd, &z->nd);
 }
 
-/* Indices are checked before anything is multiplied. */
+/* The rows' numbers in the order of their indices, and these. Indices are data: they are
+ * checked here, before anything is multiplied by what they name. */
 static asn_status take_order(aclOpExecutor *e, const lora_plan *p, int64_t n,
                              asnd_tmp *tmp, int64_t **order, int64_t **sorted) {
     const int64_t *given;
