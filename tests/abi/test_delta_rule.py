@@ -112,7 +112,7 @@ def test_empty_and_refused():
         last[:0],
     )
     for changes in ({0: q[:3]}, {1: k[:, :1]}, {2: v[:, :3]}, {3: beta[:2]}, {4: first[:1]}, {5: lengths.astype(F32)}, {8: out[:3]},
-                    {9: last[:1]}, {7: np.ones((4, 1), F32)}, {0: q.astype(int)}):  # fmt: skip
+                    {9: last[:1]}, {7: np.ones((4, 1), F32)}, {0: q.astype(int)}, {4: first.astype(float)}):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
             run("ChunkGatedDeltaRule", *[changes.get(i, a) for i, a in enumerate(good)])
     with pytest.raises(AclError, match="sequence 1 has length 2"):
@@ -133,6 +133,6 @@ def test_empty_and_refused():
         with pytest.raises(AclError, match="161002"):
             run("RecurrentGatedDeltaRule", *[changes.get(i, a) for i, a in enumerate(good)])
     for changes, message in (({6: places + 1}, "ssmStateIndices has 2"), ({9: np.array([3, 2], I32)}, "numAcceptedTokens"),
-                             ({9: np.array([0, 1], I32)}, "numAcceptedTokens")):  # fmt: skip
+                             ({9: np.array([0, 1], I32)}, "numAcceptedTokens"), ({9: np.array([1, -(2**63)])}, "numAcceptedTokens")):  # fmt: skip
         with pytest.raises(AclError, match=message):
             run("RecurrentGatedDeltaRule", *[changes.get(i, a) for i, a in enumerate(good)])

@@ -110,7 +110,8 @@ def test_pre_refused():
             normal(t, n, n), normal(t), normal(t, 24), normal(t, n)]  # fmt: skip
     run("MhcPreV2", *good)
     refuse("MhcPreV2", good, [{7: 2}, {1: good[1][:20]}, {2: normal(4)}, {3: normal(8)}, {4: normal(n, 3)}, {8: normal(t, 3)},
-                              {10: normal(t, n, 3)}, {11: normal(t, 1)}, {12: normal(t, 8)}, {13: normal(t, 3)}, {0: normal(n, d)}])  # fmt: skip
+                              {10: normal(t, n, 3)}, {11: normal(t, 1)}, {12: normal(t, 8)}, {13: normal(t, 3)}, {0: normal(n, d)},
+                              {0: normal(t, n, 0), 1: normal(24, 0), 8: normal(t, 0)}, {0: good[0].astype(float)}])  # fmt: skip
 
 
 @pytest.mark.parametrize("lead", [(5,), (2, 3)])
@@ -148,6 +149,12 @@ def test_post(lead, dtype, mixed):
         [{0: g[:1]}, {5: y[:1]}, {6: normal(*lead, n)}],
     )
     run("MhcPost", *[None if v is None else v[:0] for v in good])
+    refuse("MhcPost", good, [{0: x.astype(float)}, {4: y.astype(float)}])
+    if len(lead) == 1:  # without streams nothing comes to what they share
+        many = [v[:, :0] for v in (g, x, post, x, post)]
+        grads = [many[3], np.zeros((*lead, 0, 0), F32), np.full_like(out, 9), many[4]]
+        run("MhcPostBackward", many[0], many[1], None, out, many[2], *grads)
+        assert (grads[2] == 0).all()
 
 
 def test_sinkhorn():
@@ -194,11 +201,17 @@ def test_convolution(dtype, masked):
     run("MaskedCausalConv1d", x[:0], weight, None, y[:0])
     run("MaskedCausalConv1dBackward", g[:0], x[:0], weight, None, gx[:0], gw)
     assert (gw == 0).all()
+    gx[:] = 9  # a window of nothing
+    run("MaskedCausalConv1dBackward", g, x, weight[:0], mask, gx, gw[:0])
+    assert (gx == 0).all()
     good = [x, weight, np.ones((b, s), bool), y]
     refuse(
         "MaskedCausalConv1d",
         good,
         [{1: weight[:, :3]}, {2: np.ones((s, b), bool)}, {3: y[:3]}, {0: x[0]}, {2: normal(b, s)}],
+    )
+    refuse(
+        "MaskedCausalConv1d", [v.astype(float) for v in (x, weight)] + [None, y.astype(float)], [{}]
     )
 
 
@@ -237,3 +250,4 @@ def test_windows(dtype):
         ],
     )
     refuse("NsaCompress", good, [{2: None}], "161001")
+    refuse("NsaCompress", good, [{0: x.astype(float), 1: weight.astype(float), 7: y.astype(float)}])

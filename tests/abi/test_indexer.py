@@ -109,9 +109,36 @@ def test_indexer_refused():
     for bad in ({3: lengths + 1}, {4: lengths + 4}):
         with pytest.raises(AclError, match="of sequence 0 is"):
             run("LightningIndexer", *[bad.get(i, a) for i, a in enumerate(good)])
+    refuse("LightningIndexer", good, [{12: True, 14: None}], "161001")
+    refuse("LightningIndexer", good, [{i: good[i].astype(float)} for i in range(3)])
     with pytest.raises(AclError, match="blockTable has 7"):
         bad = {4: lengths, 5: np.full((2, 1), 7, I32), 7: "PA_BSND"}
         run("LightningIndexer", *[bad.get(i, a) for i, a in enumerate(good)])
+
+
+@pytest.mark.parametrize("heads", [4, 0])
+@pytest.mark.parametrize("tokens", [3, 0])
+@pytest.mark.parametrize("size", [8, 0])
+def test_indexer_of_nothing(heads, tokens, size):
+    """Without tokens there are no places; without numbers all scores are 0."""
+    at, value = np.full((2, 3, 1, 4), 9, I32), np.full((2, 3, 1, 4), 9, F32)
+    run("LightningIndexer", normal(2, 3, heads, size), normal(2, tokens, 1, size), normal(2, 3, heads), None, None, None, "BSND",
+        "BSND", 4, 0, FAR, FAR, True, at, value)  # fmt: skip
+    if heads * size == 0 or tokens == 0:
+        same(value, 0)
+        same(at, np.broadcast_to([*range(tokens), *[-1] * (4 - tokens)], at.shape))
+
+
+def test_indexer_far_lengths():
+    """Ends that are the least and the largest integers are refused before anything is computed with them."""
+    q, k, w, at = normal(5, 4, 8), normal(6, 1, 8), normal(5, 4), np.zeros((5, 1, 2), I32)
+    ends, rest = np.array([2, 5]), ["TND", "TND", 2, 0, FAR, FAR, False, at, np.zeros(0, F32)]
+    run("LightningIndexer", q, k, w, ends, np.array([3, 6]), None, *rest)
+    for far in (-FAR - 1, FAR, -1, 1):
+        with pytest.raises(AclError, match="of sequence 1 is"):
+            run("LightningIndexer", q, k, w, ends, np.array([2, far]), None, *rest)
+        with pytest.raises(AclError, match="of sequence 1 is"):
+            run("LightningIndexer", q, k, w, np.array([2, far]), ends, None, *rest)
 
 
 ACTS = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu,
@@ -150,7 +177,21 @@ def test_network(act, experts, dtype):
     good = [x, w1, w2, sizes if experts else None, None, None, *none, act, 0, False, y]
     run("FFNV2", *good)
     refuse("FFNV2", good, [{14: "swiglu"}, {6: b1}, {1: w1[..., :3]}, {2: w2[..., :3, :]}, {4: b2}, {17: y[..., :3]},
-                           {3: [1, 2]}, {3: [9, 9, 9]}, {0: x[..., :3]}])  # fmt: skip
+                           {3: [1, 2]}, {3: [9, 9, 9]}, {0: x[..., :3]}, {4: b1.astype(float)}])  # fmt: skip
+    refuse("FFNV2", [a.astype(float) if isinstance(a, np.ndarray) else a for a in good], [{}])
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_network_rows(ends):
+    """The experts' rows are all of x, in their order: nothing else is taken for an end."""
+    good = [normal(7, 4), normal(3, 4, 5), normal(3, 5, 2), [7, 7, 7] if ends else [7, 0, 0], *[None] * 10, "relu", 0, ends,
+            np.zeros((7, 2), F32)]  # fmt: skip
+    run("FFNV2", *good)
+    tokens = [[7, -7, 7], [7, 0, 0], [7, FAR, 7], [7, 7, -FAR], [8, 7, 7], [-1, 7, 7], [6, 6, 6]]
+    if not ends:
+        tokens = [[7, -7, 7], [7, FAR, 0], [7, 1, -1], [7, 0, -FAR - 1], [-1, 8, 0], [3, 3, 0]]
+    refuse("FFNV2", good, [{3: t} for t in tokens])
+    refuse("FFNV2", good, [{1: good[1][:0], 2: good[2][:0], 3: t} for t in ([], None)])
 
 
 @pytest.mark.parametrize("form", ["gelu_erf", "gelu_tanh"])

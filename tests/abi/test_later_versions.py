@@ -139,6 +139,8 @@ def test_norm_empty_and_refused():
         "RmsNormQuantV3",
         *[{0: x[:0], 8: good[8][:0], 9: good[9][:0]}.get(i, a) for i, a in enumerate(good)],
     )
+    q, told = np.zeros((0, 5, 8), np.int8), np.zeros((0, 5, 1), F32)
+    run("RmsNormQuantV3", np.zeros((0, 5, 8), F32), *good[1:8], q, told)
     refuse("RmsNormQuantV3", good, [{1: one[:3]}, {2: one[:3]}, {8: good[8][:3]}, {9: np.zeros(4, F32)}, {0: x.astype(int)},
                                     {9: np.zeros((4, 1), np.float16)}, {9: np.zeros((4, 8), F32)}])  # fmt: skip
 

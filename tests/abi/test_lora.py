@@ -44,7 +44,8 @@ def test_empty_and_refused():
         *[{0: y[:0], 1: x[:0], 3: index[:0], 9: y[:0]}.get(i, v) for i, v in enumerate(good)],
     )
     for changes in ({0: y[0]}, {1: x[:3]}, {1: x.astype(np.float32)}, {2: b[:, :, :3]}, {2: b[0]}, {3: index[:2]}, {3: x[:, 0]},
-                    {4: a[:, :, :, :5]}, {4: a[:2]}, {5: LAYERS}, {5: -1}, {7: H3}, {7: -1}, {8: H2 - 1}, {9: y[:, :3]}):  # fmt: skip
+                    {4: a[:, :, :, :5]}, {4: a[:2]}, {5: LAYERS}, {5: -1}, {7: H3}, {7: -1}, {8: H2 - 1}, {9: y[:, :3]},
+                    {7: 2**63 - 1, 8: 2**63 - 1}, {i: good[i].astype(float) for i in (0, 1, 2, 4, 9)}):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
             run("AddLora", *[changes.get(i, v) for i, v in enumerate(good)])
     for bad in (W, -2):

@@ -51,6 +51,8 @@ def test_scatter_update(dtype):
     run("InplaceScatterUpdate", got, np.empty(0, int), updates[:0], 2)
     with pytest.raises(AclError, match="out of bounds"):
         run("InplaceScatterUpdate", got, np.array([3, 7]), updates, 2)
+    with pytest.raises(AclError, match="out of bounds"):  # nothing wraps around
+        run("InplaceScatterUpdate", got, np.array([3, 2**63 - 1]), updates, 2)
     same(got, want)  # nothing of it was written
     for bad in ((got, np.array([1]), updates, 2), (got, np.array([1, 2]), updates, 0),
                 (got, np.array([1, 2]), updates[..., :4], 2), (got, np.array([1.0, 2.0]), updates, 2)):  # fmt: skip

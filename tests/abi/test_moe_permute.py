@@ -269,6 +269,38 @@ def test_unpermute_by_a_map_edges():
     run(name + "Grad", g, at, at // 2, chosen, None, probs, False, [4, 5], dx, None)
 
 
+def test_gradients_of_rows_named_twice():
+    """A row gets the last of its gradients, whichever thread comes to it."""
+    tokens = 100000
+    g, at = normal(tokens, 2).astype(np.float32), np.zeros(tokens, I32)
+    at[tokens // 2 :] = np.arange(tokens // 2)
+    want = np.zeros_like(g)
+    want[: tokens // 2] = g[tokens // 2 :]
+    probs, chosen = np.ones((tokens, 1), np.float32), np.ones((tokens, 1), bool)
+    named = np.zeros((tokens, 1), np.float32)
+    named[: tokens // 2, 0] = (g[tokens // 2 :] * g[: tokens // 2]).sum(1)
+    for _ in range(3):
+        dx, dw = np.full_like(g, 9), np.full_like(probs, 9)
+        run("MoeTokenUnpermuteGrad", g, g, at, None, False, None, dx, None)
+        assert (dx == want).all()
+        dx[:] = 9
+        run(
+            "MoeTokenUnpermuteWithRoutingMapGrad",
+            g,
+            at,
+            at,
+            chosen,
+            g,
+            probs,
+            False,
+            [tokens, 2],
+            dx,
+            dw,
+        )
+        assert (dx == want).all()
+        near(dw, named, 4)
+
+
 def test_permute_by_a_map_edges():
     x, chosen, out, at = normal(4, 5), mapped(4, 3, 1), np.empty((4, 5)), np.empty(4, I32)
     name = "MoeTokenPermuteWithRoutingMap"

@@ -130,7 +130,7 @@ asn_status asn_planner_nsa_compress(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, in);
     const int tensors[] = {in, in + 1, out, back ? 9 : out, 0};
     for (int i = 0; i < 5; i++) {
-        ASN_TRY(asn_call_floating(c, tensors[i]));
+        ASN_TRY(asn_call_single(c, tensors[i]));
         ASN_TRY(asn_call_same_dtype(c, tensors[i], 0));
     }
     ASN_TRY(asn_call_rank(c, in, 3, 3));

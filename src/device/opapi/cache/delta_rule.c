@@ -141,13 +141,15 @@ static asn_status chunk_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 /* The place in the cache of the token that sequence b starts from. */
 static asn_status start_of(aclOpExecutor *e, int64_t b, const delta_run *r,
                            const int64_t *accepted, int64_t *token) {
-    *token = r->from + (accepted != NULL ? accepted[b] - 1 : 0);
-    if (accepted == NULL || (accepted[b] >= 1 && accepted[b] <= r->to - r->from))
+    int64_t at = accepted != NULL ? accepted[b] : 1;
+    if (at >= 1 && at <= r->to - r->from) {
+        *token = r->from + at - 1;
         return ASN_OK;
+    }
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: numAcceptedTokens of sequence %lld is %lld; it has %lld "
                          "tokens",
-                         e->name, (long long)b, (long long)accepted[b],
+                         e->name, (long long)b, (long long)at,
                          (long long)(r->to - r->from));
 }
 
@@ -156,7 +158,7 @@ static asn_status recurrent_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const delta_plan *p = plan;
     const asnd_nd *cache = asn_exec_nd(e, p->state);
     const int64_t *lengths, *places, *accepted = NULL;
-    int64_t longest = 0, start;
+    int64_t longest = 0, start = 0;
     delta_run r;
     asnd_view y, s, each, block, told;
     ASN_TRY(begin(e, p, tmp, &r, &y, &s));
@@ -201,7 +203,7 @@ static asn_status take(const asnd_call *c, int i, int ndim, const int64_t *shape
                        int *operand) {
     *operand = c->first[i];
     if (*operand < 0) return ASN_OK;
-    ASN_TRY(asn_call_floating(c, i));
+    ASN_TRY(asn_call_single(c, i));
     return asn_call_same_shape(c, i, ndim, shape);
 }
 

@@ -33,12 +33,14 @@ typedef struct {
  * all of `whole` tokens each), which are ends where flat. */
 static asn_status span_of(aclOpExecutor *e, const char *name, const int64_t *lengths,
                           bool flat, int64_t b, int64_t whole, int64_t all, span *s) {
-    int64_t before = flat && b > 0 ? lengths[b - 1] : 0;
+    int64_t before = flat && b > 0 ? lengths[b - 1] : 0,
+            end = lengths == NULL ? whole : lengths[b];
+    bool fits = end >= before && end <= (flat ? all : whole);
     s->from = flat ? before : b * whole;
-    s->n = lengths == NULL ? whole : lengths[b] - before;
-    if (s->n >= 0 && s->n <= (flat ? all - before : whole)) return ASN_OK;
+    s->n = fits ? end - before : 0;
+    if (fits) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: %s of sequence %lld is %lld, of %lld tokens",
-                         e->name, name, (long long)b, (long long)lengths[b],
+                         e->name, name, (long long)b, (long long)end,
                          (long long)(flat ? all : whole));
 }
 
@@ -140,7 +142,7 @@ static asn_status indexer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *q_nd = asn_exec_nd(e, p->q), *k_nd = asn_exec_nd(e, p->k);
     const float *q, *k, *w;
     const int64_t *q_lengths = NULL, *k_lengths = NULL, *table = NULL;
-    int64_t shape[] = {asn_nd_size(q_nd) / (p->heads * p->size), p->count};
+    int64_t shape[] = {asn_nd_size(asn_exec_nd(e, p->index)) / p->count, p->count};
     indexer_out out;
     ASN_TRY(asn_packed_data(q_nd, ASN_F32, tmp, &q));
     ASN_TRY(asn_packed_data(k_nd, ASN_F32, tmp, &k));
@@ -220,9 +222,14 @@ static asn_status check_shapes(const asnd_call *c, indexer_plan *p) {
     if (nq == 3) out[2] = p->count;
     ASN_TRY(asn_call_position_dtype(c, 13));
     ASN_TRY(asn_call_same_shape(c, 13, nq, out));
-    p->value = asn_call_int(c, 12) != 0 ? c->first[14] : -1;
-    if (p->value < 0) return ASN_OK;
-    ASN_TRY(asn_call_floating(c, 14));
+    p->value = -1;
+    if (asn_call_int(c, 12) == 0) return ASN_OK;
+    if (c->first[14] < 0)
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: sparseValues is NULL, but returnValue asks for it",
+                             c->op->name);
+    p->value = c->first[14];
+    ASN_TRY(asn_call_single(c, 14));
     return asn_call_same_shape(c, 14, nq, out);
 }
 
@@ -233,7 +240,7 @@ asn_status asn_planner_lightning_indexer(asnd_call *c) {
     indexer_plan p = {.q = c->first[0], .k = c->first[1], .w = c->first[2], .table = -1};
     bool none;
     for (int i = 0; i < 3; i++)
-        ASN_TRY(asn_call_floating(c, i));
+        ASN_TRY(asn_call_single(c, i));
     ASN_TRY(take_layout(c, 6, &p.q_flat, &none));
     ASN_TRY(take_layout(c, 7, &p.k_flat, &p.paged));
     p.count = asn_call_int(c, 8);
@@ -267,8 +274,9 @@ asn_status asn_planner_lightning_indexer(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: %lld sequences of queries, %lld of keys",
                              c->op->name, (long long)p.batch, (long long)k->shape[0]);
     }
-    if (asn_nd_size(q) == 0 || asn_nd_size(k) == 0) return ASN_OK;
+    /* Without keys there are places still, all -1. */
+    if (asn_nd_size(asn_call_nd(c, 13)) == 0) return ASN_OK;
     p.index = c->first[13];
-    double work = (double)asn_nd_size(q) * (double)(asn_nd_size(k) / p.size);
+    double work = (double)asn_nd_size(q) * (double)(k->shape[0] * k->shape[1]);
     return asn_call_keep(c, indexer_body, &p, sizeof p, 1000 + work / 10);
 }

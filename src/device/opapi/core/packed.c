@@ -86,6 +86,10 @@ asn_status asn_call_one_of(const asnd_call *c, int i, uint32_t dtypes) {
                          names);
 }
 
+asn_status asn_call_single(const asnd_call *c, int i) {
+    return asn_call_one_of(c, i, ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16) | ASN_BIT(ASN_F32));
+}
+
 /* An absent tensor has any rank. */
 asn_status asn_call_rank(const asnd_call *c, int i, int least, int most) {
     const asnd_nd *a = asn_call_nd(c, i);

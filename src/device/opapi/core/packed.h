@@ -52,6 +52,8 @@ static inline asn_dtype asn_wide_dtype(asn_dtype t) {
 }
 /* Parameter i is of one of these dtypes: bits by asn_dtype. */
 ASN_CHECK_RESULT asn_status asn_call_one_of(const asnd_call *c, int i, uint32_t dtypes);
+/* Parameter i, if it is there, is of float32 or a half: what is computed in float32. */
+ASN_CHECK_RESULT asn_status asn_call_single(const asnd_call *c, int i);
 /* Parameter i has this many dimensions. */
 ASN_CHECK_RESULT asn_status asn_call_rank(const asnd_call *c, int i, int least, int most);
 

@@ -106,7 +106,8 @@ static asn_status take_activation(const asnd_call *c, activation *act) {
         c->op->name, name);
 }
 
-/* Where each expert's rows end: all of them, together. */
+/* Where each expert's rows end: all of them, together. A row that no expert had would
+ * have no result, and y no value there. */
 static asn_status take_experts(asnd_call *c, ffn_plan *p) {
     const asnd_array *tokens = asn_call_array(c, 3);
     bool ends = asn_call_int(c, 16) != 0;
@@ -121,12 +122,17 @@ static asn_status take_experts(asnd_call *c, ffn_plan *p) {
             ASN_ERR_VALUE, "%s: expertTokens has %lld numbers; there are %lld experts",
             c->op->name, (long long)given, (long long)(p->stacked ? p->experts : 0));
     for (int64_t g = 0; g < given; g++) {
-        int64_t v = ((const int64_t *)tokens->data)[g];
-        p->ends[g] = ends ? v : last + v;
-        if (p->ends[g] < last || p->ends[g] > p->rows) break;
-        last = p->ends[g];
+        /* Compared before it is added: a sum of arbitrary numbers may wrap. */
+        int64_t v = ((const int64_t *)tokens->data)[g], from = ends ? last : 0;
+        if (v < from || v > (ends ? p->rows : p->rows - last))
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: expertTokens has %lld for expert %lld, whose rows "
+                                 "begin at %lld; x has %lld",
+                                 c->op->name, (long long)v, (long long)g, (long long)last,
+                                 (long long)p->rows);
+        p->ends[g] = last = ends ? v : last + v;
     }
-    if (given == 0 || last == p->rows) return ASN_OK;
+    if (!p->stacked || last == p->rows) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: expertTokens says %lld rows; x has %lld",
                          c->op->name, (long long)last, (long long)p->rows);
 }
@@ -141,7 +147,7 @@ static asn_status take_layer(const asnd_call *c, ffn_plan *p, int k) {
     p->weight[k] = c->first[1 + k];
     p->bias[k] = c->first[4 + k];
     if (p->bias[k] < 0) return ASN_OK;
-    ASN_TRY(asn_call_floating(c, 4 + k));
+    ASN_TRY(asn_call_single(c, 4 + k));
     return asn_call_same_shape(c, 4 + k, p->stacked ? 2 : 1,
                                p->stacked ? (int64_t[]){g, b} : &b);
 }
@@ -152,7 +158,7 @@ static asn_status take_layer(const asnd_call *c, ffn_plan *p, int k) {
 asn_status asn_planner_ffn(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, 0), *y = asn_call_nd(c, 17);
     ffn_plan p = {.x = c->first[0], .y = c->first[17]};
-    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_single(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 2, 8));
     for (int i = 6; i < 14; i++)
         if (c->first[i] >= 0 && !asn_call_operand(c, i)->is_empty)

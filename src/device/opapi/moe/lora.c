@@ -34,7 +34,8 @@ static asn_status times(aclOpExecutor *e, int weight, int64_t index, int64_t lay
     return asn_cpu_matmul(&rows->nd, &real.nd, &z->nd);
 }
 
-/* Indices are checked before anything is multiplied. */
+/* The rows' numbers in the order of their indices, and these. Indices are data: they are
+ * checked here, before anything is multiplied by what they name. */
 static asn_status take_order(aclOpExecutor *e, const lora_plan *p, int64_t n,
                              asnd_tmp *tmp, int64_t **order, int64_t **sorted) {
     const int64_t *given;
@@ -109,7 +110,7 @@ asn_status asn_planner_add_lora(asnd_call *c) {
     ASN_TRY(asn_call_rank(c, 1, 2, 2));
     for (int i = 0; i < 10; i++) {
         if (i == 3 || (i > 4 && i < 9) || c->first[i] < 0) continue;
-        ASN_TRY(asn_call_floating(c, i));
+        ASN_TRY(asn_call_single(c, i));
         ASN_TRY(asn_call_same_dtype(c, i, 0));
     }
     ASN_TRY(asn_call_same_shape(c, 1, 2, (int64_t[]){y->shape[0], x->shape[1]}));
@@ -118,8 +119,8 @@ asn_status asn_planner_add_lora(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 9, 2, y->shape));
     if (offset < 0 || slice < 0 || offset > y->shape[1] - slice)
         return asn_error_set(
-            ASN_ERR_VALUE, "%s: columns %lld to %lld of y, which has %lld", c->op->name,
-            (long long)offset, (long long)(offset + slice), (long long)y->shape[1]);
+            ASN_ERR_VALUE, "%s: %lld columns of y from %lld on; it has %lld", c->op->name,
+            (long long)slice, (long long)offset, (long long)y->shape[1]);
     ASN_TRY(check_weights(c, slice));
     if (asn_nd_size(y) == 0) return ASN_OK;
     lora_plan p = {.y = c->first[0],

@@ -37,19 +37,12 @@ asn_status asn_moe_spread(const asnd_nd *grad, const int64_t *token, const int64
         asn_prog_out(&g, v, &taken.nd);
         ASN_TRY(asn_prog_run(&g));
     }
-    /* Rows that no entry names are 0. */
-    int64_t *none = NULL;
-    ASN_TRY(asn_rows_ints(tmp, to->shape[0], &none));
-    for (int64_t i = 0; i < to->shape[0]; i++)
-        none[i] = -1;
-    asnd_view nothing;
-    ASN_TRY(asn_tmp_view(tmp, to->dtype, 2, (int64_t[]){0, to->shape[1]}, &nothing));
-    ASN_TRY(asn_rows_move(to, NULL, &nothing.nd, none, to->shape[0], tmp));
-    if (taken.nd.dtype == to->dtype)
-        return asn_rows_move(to, row, &taken.nd, NULL, n, tmp);
+    /* Rows that no entry names are 0; programs may name one twice. */
+    int64_t *last = NULL;
     asnd_view same;
+    ASN_TRY(asn_rows_last(row, n, to->shape[0], tmp, &last));
     ASN_TRY(asn_packed_of(&taken.nd, to->dtype, tmp, &same));
-    return asn_rows_move(to, row, &same.nd, NULL, n, tmp);
+    return asn_rows_move(to, NULL, &same.nd, last, to->shape[0], tmp);
 }
 
 /* The gradient of a weight: the scalar product of the row that it weighed and the

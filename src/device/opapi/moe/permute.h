@@ -4,8 +4,9 @@
 
 #include "device/opapi/core/plan.h"
 
-/* to[row[i]] = grad[token[i]] * weight[i] for i < n (negative rows: left out); the others
- * of to's rows are 0. weight, of the arithmetic's dtype, may be NULL. */
+/* to[row[i]] = grad[token[i]] * weight[i] for i < n (negative rows: left out; of equal
+ * ones the last counts); the others of to's rows are 0. weight, of the arithmetic's
+ * dtype, may be NULL. */
 ASN_CHECK_RESULT asn_status asn_moe_spread(const asnd_nd *grad, const int64_t *token,
                                            const int64_t *row, const void *weight,
                                            int64_t n, const asnd_nd *to, asnd_tmp *tmp);

@@ -12,8 +12,6 @@
  * The way back sums each token's rows, times their probs where there are some. It also
  * tells which row it took when (outIndex) and for which token (permuteTokenId).
  */
-#include <string.h>
-
 #include "device/opapi/moe/permute.h"
 #include "device/opapi/moe/rows.h"
 
@@ -110,16 +108,16 @@ static asn_status at_entries(const asnd_nd *a, const entries *s, int64_t n, asn_
 static asn_status to_entries(const asnd_nd *to, const asnd_nd *numbers, const entries *s,
                              int64_t n, asnd_tmp *tmp) {
     asnd_view from, line, all, flat;
-    int64_t *where = NULL, size = asn_nd_size(to);
+    int64_t *where = NULL, *last = NULL, size = asn_nd_size(to);
     ASN_TRY(asn_packed_of(numbers, to->dtype, tmp, &from));
     ASN_TRY(asn_rows_ints(tmp, n, &where));
     for (int64_t i = 0; i < n; i++)
         where[i] = s->token[i] * to->shape[1] + s->expert[i];
+    ASN_TRY(asn_rows_last(where, n, size, tmp, &last));
     ASN_TRY(asn_tmp_view(tmp, to->dtype, to->ndim, to->shape, &all));
-    memset(all.nd.data, 0, (size_t)(size * asn_itemsize(to->dtype)));
     asn_view_plain(&flat, to->dtype, 2, (int64_t[]){size, 1}, all.nd.data);
     asn_view_plain(&line, to->dtype, 2, (int64_t[]){n, 1}, from.nd.data);
-    ASN_TRY(asn_rows_move(&flat.nd, where, &line.nd, NULL, n, tmp));
+    ASN_TRY(asn_rows_move(&flat.nd, NULL, &line.nd, last, size, tmp));
     return asn_move(to, &all.nd);
 }
 

@@ -96,6 +96,18 @@ static bool has_lines(const asnd_nd *a) {
     return a->strides[1] == asn_itemsize(a->dtype) || a->shape[1] == 1;
 }
 
+/* One after the other: a later number takes the place of an earlier one. */
+asn_status asn_rows_last(const int64_t *numbers, int64_t n, int64_t rows, asnd_tmp *tmp,
+                         int64_t **last) {
+    ASN_TRY(check_numbers(numbers, n, rows));
+    ASN_TRY(asn_rows_ints(tmp, rows, last));
+    for (int64_t i = 0; i < rows; i++)
+        (*last)[i] = -1;
+    for (int64_t i = 0; i < n; i++)
+        if (numbers[i] >= 0) (*last)[numbers[i]] = i;
+    return ASN_OK;
+}
+
 /* Sources that overlap the target are copied first; a target whose rows are not
  * lines of memory is written through a copy. */
 asn_status asn_rows_move(const asnd_nd *to, const int64_t *to_at, const asnd_nd *from,

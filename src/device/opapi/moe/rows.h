@@ -40,6 +40,12 @@ ASN_CHECK_RESULT asn_status asn_rows_ints(asnd_tmp *tmp, int64_t n, int64_t **va
 ASN_CHECK_RESULT asn_status asn_rows_order(const int64_t *numbers, int64_t n,
                                            int64_t *order, int64_t *sorted);
 
+/* Which of n numbers comes to each of `rows` places: the last that names it, -1: none
+ * (negative ones name no place). What programs scatter is gathered by it: no place is
+ * written twice. */
+ASN_CHECK_RESULT asn_status asn_rows_last(const int64_t *numbers, int64_t n, int64_t rows,
+                                          asnd_tmp *tmp, int64_t **last);
+
 /* Writes n numbers to a tensor of n elements. */
 ASN_CHECK_RESULT asn_status asn_rows_write(const asnd_nd *to, const int64_t *numbers);
 

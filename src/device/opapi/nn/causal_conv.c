@@ -3,8 +3,8 @@
  *
  *     y[s, b, h] = mask[b, s] * sum over w of weight[w, h] * x[s - (W - 1) + w, b, h]
  *
- * x is (S, B, H), what lies before the sequence 0. In float32 (float64 for float64),
- * rounded once; the sums of the weight's gradient are float64.
+ * x is (S, B, H), what lies before the sequence 0. In float32, rounded once; the sums of
+ * the weight's gradient are float64.
  */
 #include <string.h>
 
@@ -90,7 +90,7 @@ asn_status asn_planner_causal_conv(asnd_call *c) {
     const asnd_nd *x = asn_call_nd(c, at), *w = asn_call_nd(c, at + 1);
     for (int i = 0; i < c->op->num_params; i++) {
         if (i == mask) continue;
-        ASN_TRY(asn_call_floating(c, i));
+        ASN_TRY(asn_call_single(c, i));
         ASN_TRY(asn_call_same_dtype(c, i, 0));
         if (i == at + 1 || i == 5) continue;
         ASN_TRY(asn_call_rank(c, i, 3, 3));
@@ -113,7 +113,8 @@ asn_status asn_planner_causal_conv(asnd_call *c) {
                    .b = x->shape[1],
                    .h = x->shape[2],
                    .w = w->shape[0]};
-    if (asn_nd_size(back ? w : x) == 0) return ASN_OK;
+    /* Of no window the gradient of x is still set, and of no x that of the weight. */
+    if (asn_nd_size(x) == 0 && (!back || asn_nd_size(w) == 0)) return ASN_OK;
     return asn_call_keep(c, back ? conv_grad_body : conv_body, &p, sizeof p,
                          300 + (double)(asn_nd_size(x) * p.w));
 }

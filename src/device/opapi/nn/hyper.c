@@ -10,8 +10,8 @@
  *         numIters - 1 times rows and columns
  *     MhcPost      y_i = sum over j of hRes[j, i] x_j + hPost_i hOut; without hRes x_i
  *
- * In float32. What MhcSinkhorn keeps for its gradient has a layout of the processor's and
- * is not told.
+ * In float32. What MhcSinkhorn keeps for its gradient is not told: op-plugin's page has
+ * (2 numIters, n, n, rows), its code hands over x's shape.
  */
 #include <math.h>
 #include <string.h>
@@ -237,7 +237,7 @@ static asn_status check_rows(const asnd_call *c, int x_at, int i, int64_t a, int
     if (a >= 0) shape[ndim++] = a;
     if (b >= 0) shape[ndim++] = b;
     if (c->first[i] < 0) return ASN_OK;
-    ASN_TRY(asn_call_floating(c, i));
+    ASN_TRY(asn_call_single(c, i));
     return asn_call_same_shape(c, i, ndim, shape);
 }
 
@@ -256,7 +256,8 @@ asn_status asn_planner_mhc_post(asnd_call *c) {
         ASN_TRY(check_rows(c, x, at + 3, p.n, -1));
     }
     ASN_TRY(check_rows(c, x, back ? 0 : 4, p.n, p.d));
-    if (p.rows * p.n == 0 || (!back && p.d == 0)) return ASN_OK;
+    /* Without streams the gradient of hOut is still set, to 0. */
+    if (p.rows == 0 || (!back && p.n * p.d == 0)) return ASN_OK;
     return asn_call_keep(c, back ? post_grad_body : post_body, &p, sizeof p,
                          300 + 2 * (double)(p.rows * p.n) * (double)(p.n * p.d));
 }
@@ -300,7 +301,7 @@ asn_status asn_planner_mhc_pre(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: innerPrecise is %lld; it must be 0 or 1",
                              c->op->name, (long long)asn_call_int(c, 7));
     for (int i = 0; i < 5; i++)
-        ASN_TRY(asn_call_floating(c, i));
+        ASN_TRY(asn_call_single(c, i));
     ASN_TRY(asn_call_same_shape(c, 1, 2, (int64_t[]){p.mixes, wide}));
     ASN_TRY(asn_call_same_shape(c, 3, 1, &p.mixes));
     if (c->first[4] >= 0) ASN_TRY(asn_call_same_shape(c, 4, 2, (int64_t[]){p.n, p.d}));
@@ -313,7 +314,10 @@ asn_status asn_planner_mhc_pre(asnd_call *c) {
     ASN_TRY(check_rows(c, 0, out + 3, -1, -1));
     ASN_TRY(check_rows(c, 0, out + 4, p.mixes, -1));
     ASN_TRY(check_rows(c, 0, out + 5, p.n, -1));
-    if (p.rows * wide == 0) return ASN_OK;
+    if (p.rows == 0) return ASN_OK;
+    if (wide == 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: x has %lld streams of %lld numbers",
+                             c->op->name, (long long)p.n, (long long)p.d);
     return asn_call_keep(c, pre_body, &p, sizeof p,
                          300 + (double)(p.rows * wide) * (double)(p.mixes + 8) / 10);
 }

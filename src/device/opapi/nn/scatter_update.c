@@ -22,7 +22,7 @@ static asn_status write_blocks(const asnd_nd *data, const asnd_view *indices,
             int64_t row = pairs ? index[2 * i] : i,
                     at = pairs ? index[2 * i + 1] : index[i];
             if (row < 0 || row >= data->shape[0] || at < 0 ||
-                at + long_axis > data->shape[axis])
+                at > data->shape[axis] - long_axis)
                 return asn_error_set(ASN_ERR_INDEX,
                                      "block %lld at (%lld, %lld) is out of bounds",
                                      (long long)i, (long long)row, (long long)at);

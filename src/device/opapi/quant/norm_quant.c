@@ -21,6 +21,7 @@ typedef struct {
     asnd_plan_head head;
     int x1, x2, gamma, beta, x_out, norm_out, rstd_out;
     float epsilon;
+    int last; /* how many extents a row has */
     int64_t rows, n;
     asnd_row_quant q[2];
 } norm_plan;
@@ -100,6 +101,7 @@ static asn_status take_shapes(const asnd_call *c, norm_plan *p) {
     bool fits = last >= 1 && last <= x->ndim;
     for (int d = 0; d < last && fits; d++)
         fits = g->shape[skip + d] == x->shape[x->ndim - last + d];
+    p->last = last;
     p->n = asn_nd_size(g);
     if (p->beta >= 0) fits = fits && asn_nd_size(&c->e->operands[p->beta].nd) == p->n;
     char got[ASN_SHAPE_TEXT], over[ASN_SHAPE_TEXT];
@@ -170,11 +172,9 @@ static asn_status take_rstd(const asnd_call *c, norm_plan *p) {
     p->rstd_out = -1;
     if (flag < 0 || asn_call_int(c, flag) == 0) return ASN_OK;
     const asnd_nd *x = asn_call_nd(c, 0);
-    int64_t shape[ASN_ND_MAX_DIMS], rows = 1;
-    for (int d = 0; d < x->ndim; d++) {
-        shape[d] = rows < p->rows || x->shape[d] == 0 ? x->shape[d] : 1;
-        rows *= x->shape[d];
-    }
+    int64_t shape[ASN_ND_MAX_DIMS];
+    for (int d = 0; d < x->ndim; d++)
+        shape[d] = d < x->ndim - p->last ? x->shape[d] : 1;
     ASN_TRY(asn_call_one_of(c, rstd, ASN_BIT(ASN_F32)));
     ASN_TRY(asn_call_same_shape(c, rstd, x->ndim, shape));
     p->rstd_out = c->first[rstd];
