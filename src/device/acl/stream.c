@@ -293,7 +293,7 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
         started =
             stopped == 0 && (s->graph != NULL || s->worker_alive || worker_start(s));
         if (started && s->graph == NULL) wait_for_room(s);
-        if (s->graph != NULL) {
+        if (started && s->graph != NULL) {
             rt_graph_add(s->graph, s->member, t);
         } else if (started) {
             if (s->last != NULL) {
