@@ -412,6 +412,51 @@ static void test_bodies_that_fail(void) {
     CHECK_OK(aclrtDestroyStream(second));
 }
 
+/* A loop in a branch, captured before the branch's end or behind it; the outermost model
+ * cannot end while the loop is being captured. */
+static void test_conditions_in_conditions(bool behind) {
+    aclrtStream stream = NULL, inner = NULL, deep = NULL;
+    aclmdlRI graph = NULL, body = NULL, loop = NULL;
+    aclmdlRICondHandle again = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&inner));
+    CHECK_OK(aclrtCreateStream(&deep));
+    begin_with_body(stream, &body);
+    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body,
+                                           ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICondHandleCreate(body, 3, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &again));
+    CHECK_OK(aclmdlRICondHandleGetCondPtr(again, &counted));
+    aclmdlRICondTaskParams repeat = {again, ACL_MODEL_RI_COND_TYPE_WHILE, 1, &loop};
+    CHECK_OK(aclmdlRIAddCondTask(repeat, inner, 0));
+    if (!behind) capture_body(deep, loop, count_down, NULL);
+    CHECK_OK(aclmdlRICaptureEnd(inner, &graph));
+    if (behind) capture_body(deep, loop, count_down, NULL);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    for (int round = 0; round < 3; round++) {
+        left = 3;
+        atomic_store(&calls, 0);
+        CHECK_OK(aclmdlRIExecuteAsync(graph, inner));
+        CHECK_OK(aclrtSynchronizeStream(inner));
+        CHECK(atomic_load(&calls) == 3 && left == 0);
+    }
+    CHECK_OK(aclmdlRIDestroy(graph));
+    begin_with_body(stream, &body);
+    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body,
+                                           ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICondHandleCreate(body, 0, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &repeat.handle));
+    CHECK_OK(aclmdlRIAddCondTask(repeat, inner, 0));
+    CHECK_OK(aclmdlRICaptureEnd(inner, &graph));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(deep, loop, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_ERROR(aclmdlRICaptureEnd(deep, &graph), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtDestroyStream(inner));
+    CHECK_OK(aclrtDestroyStream(deep));
+}
+
 static void nothing(void *arg) {
     (void)arg;
 }
@@ -455,6 +500,8 @@ int main(void) {
     test_events_beside_a_run();
     test_events_of_no_capture();
     test_bodies_that_fail();
+    test_conditions_in_conditions(false);
+    test_conditions_in_conditions(true);
     test_errors();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
