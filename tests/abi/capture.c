@@ -2,7 +2,10 @@
  */
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "aclnn/acl_meta.h"
 #include "aclnnop/aclnn_add.h"
@@ -457,6 +460,28 @@ static void test_conditions_in_conditions(bool behind) {
     CHECK_OK(aclrtDestroyStream(deep));
 }
 
+/* A capture that is open at a fork is one in the child, too. */
+static void test_fork(void) {
+    aclrtStream stream = NULL;
+    aclmdlRI graph = NULL;
+    char to[4] = "old";
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    pid_t child = fork();
+    if (child == 0) alarm(10);
+    CHECK_OK(aclrtMemcpyAsync(to, 4, "new", 4, ACL_MEMCPY_DEFAULT, stream));
+    CHECK(strcmp(to, "old") == 0);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_OK(aclmdlRIExecuteAsync(graph, stream));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(strcmp(to, "new") == 0);
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_OK(aclrtDestroyStream(stream));
+    if (child == 0) _exit(check_done());
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 static void nothing(void *arg) {
     (void)arg;
 }
@@ -503,6 +528,7 @@ int main(void) {
     test_conditions_in_conditions(false);
     test_conditions_in_conditions(true);
     test_errors();
+    test_fork();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();

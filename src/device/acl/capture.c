@@ -287,10 +287,14 @@ aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark) {
         return asnrtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
                          "aclrtStreamWaitEvent: a capture has %d streams at most",
                          RT_MEMBERS_MAX);
-    if (rt_stream_capture(stream, NULL, graph, member)) return ACL_SUCCESS;
+    bool joined = rt_stream_capture(stream, NULL, graph, member);
+    /* A capture that another thread has ended meanwhile did not know of the stream. */
+    if (joined && (rt_mark_is_open(mark) || !rt_stream_capture(stream, graph, NULL, 0)))
+        return ACL_SUCCESS;
     rt_graph_release(graph);
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
-                     "aclrtStreamWaitEvent: the stream was captured meanwhile");
+                     "aclrtStreamWaitEvent: the stream was captured, or the event's "
+                     "capture ended, meanwhile");
 }
 
 /* ---- AscendCL */

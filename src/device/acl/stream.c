@@ -517,6 +517,8 @@ void rt_stream_fork(int stage) {
         s->first = s->last = NULL;
         s->waiters = s->crowd = 0;
         atomic_store(&s->finished, atomic_load(&s->pushed));
-        atomic_store(&s->head.state, idle_state());
+        atomic_store(&s->head.state, idle_state() |
+                                         (s->graph != NULL ? ASNRT_CAPTURED : 0) |
+                                         (s->stopped != 0 ? ASNRT_STOPPED : 0));
     }
 }
