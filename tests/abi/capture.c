@@ -390,23 +390,23 @@ static void test_bodies_that_fail(void) {
     CHECK_OK(aclrtCreateStream(&second));
     CHECK_OK(aclrtCreateEvent(&fork));
     begin_with_body(stream, &body);
-    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body,
-                                           ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_OK(aclrtRecordEvent(fork, inner));
     CHECK_OK(aclrtStreamWaitEvent(second, fork));
     CHECK_ERROR(aclmdlRICaptureEnd(inner, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
     CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
     begin_with_body(stream, &body);
-    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body,
-                                           ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_OK(aclrtLaunchHostFunc(inner, count, NULL));
     CHECK_OK(aclrtDestroyStream(inner));
     CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
     begin_with_body(stream, &body);
     CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
-    CHECK_ERROR(aclmdlRICaptureToModelRIBegin(second, body,
-                                              ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
-                ACL_ERROR_RT_MODEL_CAPTURED);
+    CHECK_ERROR(
+        aclmdlRICaptureToModelRIBegin(second, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+        ACL_ERROR_RT_MODEL_CAPTURED);
     CHECK_OK(aclmdlRIExecuteAsync(graph, stream));
     CHECK_OK(aclrtSynchronizeStream(stream));
     CHECK_OK(aclmdlRIDestroy(graph));
@@ -425,8 +425,8 @@ static void test_conditions_in_conditions(bool behind) {
     CHECK_OK(aclrtCreateStream(&inner));
     CHECK_OK(aclrtCreateStream(&deep));
     begin_with_body(stream, &body);
-    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body,
-                                           ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_OK(aclmdlRICondHandleCreate(body, 3, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
                                       &again));
     CHECK_OK(aclmdlRICondHandleGetCondPtr(again, &counted));
@@ -445,14 +445,13 @@ static void test_conditions_in_conditions(bool behind) {
     }
     CHECK_OK(aclmdlRIDestroy(graph));
     begin_with_body(stream, &body);
-    CHECK_OK(aclmdlRICaptureToModelRIBegin(inner, body,
-                                           ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_OK(aclmdlRICondHandleCreate(body, 0, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
                                       &repeat.handle));
     CHECK_OK(aclmdlRIAddCondTask(repeat, inner, 0));
     CHECK_OK(aclmdlRICaptureEnd(inner, &graph));
-    CHECK_OK(
-        aclmdlRICaptureToModelRIBegin(deep, loop, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICaptureToModelRIBegin(deep, loop, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
     CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
     CHECK_ERROR(aclmdlRICaptureEnd(deep, &graph), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_OK(aclrtDestroyStream(stream));

@@ -4,8 +4,8 @@
  * operators, copies, fills, host functions, and waits for and records of events. The
  * graph (aclmdlRI) then runs as one task of any stream, as often as wanted, on the
  * addresses of the capture. An event recorded in a capture is reached when the graph
- * first runs, or is gone without. The modes, which say what other threads may do meanwhile, differ in nothing
- * here: every call is allowed.
+ * first runs, or is gone without. The modes, which say what other threads may do
+ * meanwhile, differ in nothing here: every call is allowed.
  *
  * A stream that waits for an event recorded in a capture joins it. The tasks of all its
  * streams are one list, in the order of their launches: a task depends only on what was

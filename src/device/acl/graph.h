@@ -39,9 +39,10 @@ typedef struct rt_condition {
 } rt_condition;
 
 /* A body of a condition is RT_GRAPH_EMPTY until it is captured; parent: the model it is
- * in. Tasks are counted from 1. open: bodies, and those of theirs, whose capture has begun
- * and not succeeded. running: held by a run, during which only tasks and conditions are
- * read, which a model that has ended keeps as they are; lock: for the rest, briefly. */
+ * in. Tasks are counted from 1. open: bodies, and those of theirs, whose capture has
+ * begun and not succeeded. running: held by a run, during which only tasks and conditions
+ * are read, which a model that has ended keeps as they are; lock: for the rest, briefly.
+ */
 enum { RT_GRAPH_EMPTY, RT_GRAPH_OPEN, RT_GRAPH_COMPLETE };
 struct rt_graph {
     asnd_slot slot;
