@@ -4,9 +4,10 @@
 
 #include "device/cpu/nd.h"
 
-/* to: matrices in the last two dimensions, of any strides. Row i keeps `from`'s columns from i +
- * diagonal on (upper) or up to it (lower); the others become 0. Of one dtype and shape; `from`
- * may be `to`, or they share no memory. Rows are shared out among threads. */
+/* to: matrices in the last two dimensions, of any strides. Row i keeps `from`'s columns
+ * from i + diagonal on (upper) or up to it (lower); the others become 0. Of one dtype and
+ * shape; `from` may be `to`, or they share no memory. Rows are shared out among threads.
+ */
 void asn_cpu_triangle(const asnd_nd *to, const asnd_nd *from, int64_t diagonal,
                       bool upper);
 
