@@ -67,6 +67,7 @@ rt_graph *rt_graph_new(rt_graph *parent) {
         pthread_mutex_init(&graph->running, NULL);
     }
     graph->ready = true;
+    pthread_mutex_lock(&graph->lock); /* marks of the slot's last model may be read */
     graph->id = atomic_fetch_add(&last_id, 1) + 1;
     graph->state = RT_GRAPH_EMPTY;
     graph->count = graph->open = 0;
@@ -74,6 +75,7 @@ rt_graph *rt_graph_new(rt_graph *parent) {
     graph->first = graph->last = NULL;
     graph->conditions = NULL;
     graph->capture = NULL;
+    pthread_mutex_unlock(&graph->lock);
     atomic_store(&graph->references, 1);
     asn_slot_publish(graph);
     return graph;
@@ -81,17 +83,19 @@ rt_graph *rt_graph_new(rt_graph *parent) {
 
 int32_t rt_graph_run(rt_graph *graph) {
     int32_t code = 0;
-    pthread_mutex_lock(&graph->running);
     rt_conditions_begin(graph);
     for (rt_task *t = graph->first; t != NULL && code == 0; t = t->next)
         code = t->run(t->arg);
-    pthread_mutex_unlock(&graph->running);
     return code;
 }
 
 /* The first failure, with the thread's message; what follows it is not run. */
 static int32_t task_graph(void *arg) {
-    return rt_graph_run(arg);
+    rt_graph *graph = arg;
+    pthread_mutex_lock(&graph->running);
+    int32_t code = rt_graph_run(graph);
+    pthread_mutex_unlock(&graph->running);
+    return code;
 }
 
 static void drop_graph(void *arg) {
