@@ -85,13 +85,16 @@ asn_status asn_array_adopt(asn_array *out, asn_layout *layout, void *data, int64
 asn_status asn_array_adopt_device(asn_array *out, asn_layout *layout, void *data,
                                   int64_t nbytes, void (*release)(void *),
                                   void *context) {
+    int device = 0;
+    asn_status status = asn_device_get(&device);
+    if (!status) status = asn_buffer_adopt(&out->buffer, data, nbytes, release, context);
+    if (status) {
+        asn_layout_fini(layout);
+        return status;
+    }
     asn_layout_move(&out->layout, layout);
-    asn_status status = asn_buffer_adopt(&out->buffer, data, nbytes, release, context);
-    if (status)
-        asn_layout_fini(&out->layout);
-    else
-        status = asn_device_get(&out->buffer->device);
-    return status;
+    out->buffer->device = device;
+    return ASN_OK;
 }
 
 /* Row-major bytes from host memory of any strides. */

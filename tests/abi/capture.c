@@ -2,6 +2,10 @@
  */
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "aclnn/acl_meta.h"
 #include "aclnnop/aclnn_add.h"
@@ -298,6 +302,185 @@ static void test_conditions_that_are_refused(void) {
     CHECK_OK(aclrtDestroyStream(inner));
 }
 
+static atomic_bool entered, allowed, gave_up;
+
+/* On the device until the host allows it to go on, for 5 seconds at most. */
+static void linger(void *arg) {
+    (void)arg;
+    atomic_store(&entered, true);
+    for (int i = 0; i < 5000 && !atomic_load(&allowed); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    atomic_store(&gave_up, !atomic_load(&allowed));
+}
+
+/* Waiting for an event of a model that runs does not wait for the model's end. */
+static void test_events_beside_a_run(void) {
+    aclrtStream stream = NULL, other = NULL;
+    aclrtEvent event = NULL;
+    aclmdlRI graph = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&other));
+    CHECK_OK(aclrtCreateEvent(&event));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtRecordEvent(event, stream));
+    CHECK_ERROR(aclrtSynchronizeEventWithTimeout(event, 100), ACL_ERROR_API_NOT_SUPPORT);
+    CHECK_OK(aclrtLaunchHostFunc(stream, linger, NULL));
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_ERROR(aclrtSynchronizeEventWithTimeout(event, 1),
+                ACL_ERROR_RT_EVENT_SYNC_TIMEOUT);
+    CHECK_OK(aclmdlRIExecuteAsync(graph, stream));
+    while (!atomic_load(&entered))
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    CHECK_OK(aclrtStreamWaitEvent(other, event));
+    CHECK_OK(aclrtSynchronizeStream(other));
+    atomic_store(&allowed, true);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(!atomic_load(&gave_up));
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_OK(aclrtDestroyEvent(event));
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtDestroyStream(other));
+}
+
+/* The records of a capture that came to nothing keep nobody waiting. */
+static void test_events_of_no_capture(void) {
+    aclrtStream stream = NULL, second = NULL;
+    aclrtEvent event = NULL, fork = NULL;
+    aclmdlRI graph = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&second));
+    CHECK_OK(aclrtCreateEvent(&event));
+    CHECK_OK(aclrtCreateEvent(&fork));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtRecordEvent(event, stream));
+    CHECK_OK(aclrtRecordEvent(fork, stream));
+    CHECK_OK(aclrtStreamWaitEvent(second, fork));
+    CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_OK(aclrtSynchronizeEventWithTimeout(event, 1000));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtRecordEvent(event, stream));
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtSynchronizeEventWithTimeout(event, 1000));
+    CHECK_OK(aclrtDestroyEvent(event));
+    CHECK_OK(aclrtDestroyEvent(fork));
+    CHECK_OK(aclrtDestroyStream(second));
+}
+
+/* A model that is being captured into `stream`, with a condition's body. */
+static void begin_with_body(aclrtStream stream, aclmdlRI *body) {
+    aclmdlRI graph = NULL;
+    aclmdlRICondHandle handle = NULL;
+    aclmdlRICaptureStatus status;
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICaptureGetInfo(stream, &status, &graph));
+    CHECK_OK(aclmdlRICondHandleCreate(graph, 1, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &handle));
+    aclmdlRICondTaskParams params = {handle, ACL_MODEL_RI_COND_TYPE_IF, 1, body};
+    CHECK_OK(aclmdlRIAddCondTask(params, stream, 0));
+}
+
+/* A model whose body's capture came to nothing is none; one that has ended takes no
+ * body any more. */
+static void test_bodies_that_fail(void) {
+    aclrtStream stream = NULL, inner = NULL, second = NULL;
+    aclrtEvent fork = NULL;
+    aclmdlRI graph = NULL, body = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&inner));
+    CHECK_OK(aclrtCreateStream(&second));
+    CHECK_OK(aclrtCreateEvent(&fork));
+    begin_with_body(stream, &body);
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtRecordEvent(fork, inner));
+    CHECK_OK(aclrtStreamWaitEvent(second, fork));
+    CHECK_ERROR(aclmdlRICaptureEnd(inner, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
+    begin_with_body(stream, &body);
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclrtLaunchHostFunc(inner, count, NULL));
+    CHECK_OK(aclrtDestroyStream(inner));
+    CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
+    begin_with_body(stream, &body);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_ERROR(
+        aclmdlRICaptureToModelRIBegin(second, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+        ACL_ERROR_RT_MODEL_CAPTURED);
+    CHECK_OK(aclmdlRIExecuteAsync(graph, stream));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_OK(aclrtDestroyEvent(fork));
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtDestroyStream(second));
+}
+
+/* A loop in a branch, captured before the branch's end or behind it; the outermost model
+ * cannot end while the loop is being captured. */
+static void test_conditions_in_conditions(bool behind) {
+    aclrtStream stream = NULL, inner = NULL, deep = NULL;
+    aclmdlRI graph = NULL, body = NULL, loop = NULL;
+    aclmdlRICondHandle again = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclrtCreateStream(&inner));
+    CHECK_OK(aclrtCreateStream(&deep));
+    begin_with_body(stream, &body);
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICondHandleCreate(body, 3, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &again));
+    CHECK_OK(aclmdlRICondHandleGetCondPtr(again, &counted));
+    aclmdlRICondTaskParams repeat = {again, ACL_MODEL_RI_COND_TYPE_WHILE, 1, &loop};
+    CHECK_OK(aclmdlRIAddCondTask(repeat, inner, 0));
+    if (!behind) capture_body(deep, loop, count_down, NULL);
+    CHECK_OK(aclmdlRICaptureEnd(inner, &graph));
+    if (behind) capture_body(deep, loop, count_down, NULL);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    for (int round = 0; round < 3; round++) {
+        left = 3;
+        atomic_store(&calls, 0);
+        CHECK_OK(aclmdlRIExecuteAsync(graph, inner));
+        CHECK_OK(aclrtSynchronizeStream(inner));
+        CHECK(atomic_load(&calls) == 3 && left == 0);
+    }
+    CHECK_OK(aclmdlRIDestroy(graph));
+    begin_with_body(stream, &body);
+    CHECK_OK(
+        aclmdlRICaptureToModelRIBegin(inner, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_OK(aclmdlRICondHandleCreate(body, 0, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT,
+                                      &repeat.handle));
+    CHECK_OK(aclmdlRIAddCondTask(repeat, inner, 0));
+    CHECK_OK(aclmdlRICaptureEnd(inner, &graph));
+    CHECK_OK(aclmdlRICaptureToModelRIBegin(deep, loop, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_ERROR(aclmdlRICaptureEnd(stream, &graph), ACL_ERROR_RT_STREAM_UNJOINED);
+    CHECK_ERROR(aclmdlRICaptureEnd(deep, &graph), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_OK(aclrtDestroyStream(stream));
+    CHECK_OK(aclrtDestroyStream(inner));
+    CHECK_OK(aclrtDestroyStream(deep));
+}
+
+/* A capture that is open at a fork is one in the child, too. */
+static void test_fork(void) {
+    aclrtStream stream = NULL;
+    aclmdlRI graph = NULL;
+    char to[4] = "old";
+    CHECK_OK(aclrtCreateStream(&stream));
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    pid_t child = fork();
+    if (child == 0) alarm(10);
+    CHECK_OK(aclrtMemcpyAsync(to, 4, "new", 4, ACL_MEMCPY_DEFAULT, stream));
+    CHECK(strcmp(to, "old") == 0);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_OK(aclmdlRIExecuteAsync(graph, stream));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(strcmp(to, "new") == 0);
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK_OK(aclrtDestroyStream(stream));
+    if (child == 0) _exit(check_done());
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 static void nothing(void *arg) {
     (void)arg;
 }
@@ -338,7 +521,13 @@ int main(void) {
     test_streams_that_join();
     test_conditions();
     test_conditions_that_are_refused();
+    test_events_beside_a_run();
+    test_events_of_no_capture();
+    test_bodies_that_fail();
+    test_conditions_in_conditions(false);
+    test_conditions_in_conditions(true);
     test_errors();
+    test_fork();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();

@@ -116,6 +116,16 @@ static void test_failure_modes(void) {
                 ACL_ERROR_INVALID_PARAM);
     CHECK_OK(aclrtSynchronizeStream(stream));
     CHECK(strcmp(to, "new") == 0);
+    /* A capture takes nothing of what is refused. */
+    aclmdlRI graph = NULL;
+    CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    CHECK_ERROR(aclrtMemcpyAsync(to, 4, "bad", 4, ACL_MEMCPY_DEFAULT, stream),
+                ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+    CHECK_OK(aclmdlRIExecuteAsync(graph, NULL));
+    CHECK_OK(aclrtSynchronizeStream(NULL));
+    CHECK_OK(aclmdlRIDestroy(graph));
+    CHECK(strcmp(to, "new") == 0);
     CHECK_OK(aclrtStreamAbort(stream));
     CHECK_OK(aclrtMemcpyAsync(to, 4, "yes", 4, ACL_MEMCPY_DEFAULT, stream));
     CHECK_OK(aclrtSynchronizeStream(stream));

@@ -145,3 +145,5 @@ def test_triangles(name, f, dtype):
     x = np.arange(35).reshape(5, 7).astype(dtype)
     want = f(x[:-1], 1)
     same(run(name, x[:-1], 1, x[1:]), want)  # over itself
+    for k in (-(2**63), 2**63 - 1):
+        same(run(name, x, k, np.empty_like(x)), f(x, 100 if k > 0 else -100))

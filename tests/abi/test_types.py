@@ -12,7 +12,7 @@ from aclnn import lib
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import gen_opapi  # noqa: E402
 
-DTYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12}  # fmt: skip
+DTYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int16": 6, "int64": 9, "float64": 11, "bool": 12}  # fmt: skip
 UNDEFINED = -1
 for name in ("aclopCreateAttr", "aclCreateTensorDesc", "aclCreateDataBuffer"):
     getattr(lib, name).restype = ctypes.c_void_p
@@ -275,6 +275,14 @@ def test_gradients_of_extremes_and_padding():
         pads = np.array([[1, 0], [0, 2], [3, 1]], dtype)
         check("Pad", [a, pads], np.pad(a, pads))
     assert call("Pad", [a, pads.reshape(-1)[:5]], [a.copy()]) == 100021
+
+
+def test_constants_of_other_dtypes():
+    """Not read as zeros."""
+    a = normal(3, 4)
+    check("Cumsum", [a, np.array([1], np.int64)], a.cumsum(1))
+    assert call("Cumsum", [a, np.array([1], np.int16)], [a.copy()]) == 100021
+    assert b"dtype" in lib.aclGetRecentErrMsg()
 
 
 @pytest.mark.parametrize("name", ["LayerNorm", "LayerNormV3"])

@@ -4,8 +4,8 @@
  * operators, copies, fills, host functions, and waits for and records of events. The
  * graph (aclmdlRI) then runs as one task of any stream, as often as wanted, on the
  * addresses of the capture. An event recorded in a capture is reached when the graph
- * first runs. The modes, which say what other threads may do meanwhile, differ in nothing
- * here: every call is allowed.
+ * first runs, or is gone without. The modes, which say what other threads may do
+ * meanwhile, differ in nothing here: every call is allowed.
  *
  * A stream that waits for an event recorded in a capture joins it. The tasks of all its
  * streams are one list, in the order of their launches: a task depends only on what was
@@ -62,8 +62,12 @@ rt_graph *rt_graph_new(rt_graph *parent) {
     static _Atomic uint32_t last_id;
     rt_graph *graph = asn_arena_take(&graphs);
     if (graph == NULL) return NULL;
-    if (!graph->ready) pthread_mutex_init(&graph->lock, NULL);
+    if (!graph->ready) {
+        pthread_mutex_init(&graph->lock, NULL);
+        pthread_mutex_init(&graph->running, NULL);
+    }
     graph->ready = true;
+    pthread_mutex_lock(&graph->lock); /* marks of the slot's last model may be read */
     graph->id = atomic_fetch_add(&last_id, 1) + 1;
     graph->state = RT_GRAPH_EMPTY;
     graph->count = graph->open = 0;
@@ -71,6 +75,7 @@ rt_graph *rt_graph_new(rt_graph *parent) {
     graph->first = graph->last = NULL;
     graph->conditions = NULL;
     graph->capture = NULL;
+    pthread_mutex_unlock(&graph->lock);
     atomic_store(&graph->references, 1);
     asn_slot_publish(graph);
     return graph;
@@ -78,17 +83,19 @@ rt_graph *rt_graph_new(rt_graph *parent) {
 
 int32_t rt_graph_run(rt_graph *graph) {
     int32_t code = 0;
-    pthread_mutex_lock(&graph->lock);
     rt_conditions_begin(graph);
     for (rt_task *t = graph->first; t != NULL && code == 0; t = t->next)
         code = t->run(t->arg);
-    pthread_mutex_unlock(&graph->lock);
     return code;
 }
 
 /* The first failure, with the thread's message; what follows it is not run. */
 static int32_t task_graph(void *arg) {
-    return rt_graph_run(arg);
+    rt_graph *graph = arg;
+    pthread_mutex_lock(&graph->running);
+    int32_t code = rt_graph_run(graph);
+    pthread_mutex_unlock(&graph->running);
+    return code;
 }
 
 static void drop_graph(void *arg) {
@@ -141,8 +148,9 @@ aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream
 }
 
 /* The capture is over for all members. 0: every one has returned to the first, or a
- * message. Gives the streams' references back. */
-static aclError graph_close(const char *function, rt_graph *graph) {
+ * message. Gives the streams' references back; drops the tasks on failure, or if they are
+ * not wanted. */
+static aclError graph_close(const char *function, rt_graph *graph, bool wanted) {
     pthread_mutex_lock(&graph->lock);
     rt_capture *capture = graph->capture;
     uint32_t alone = 0, open = graph->open;
@@ -150,7 +158,7 @@ static aclError graph_close(const char *function, rt_graph *graph) {
         if (capture->member[i].tail > capture->member[0].known[i]) alone = i;
     graph->capture = NULL;
     graph->state = RT_GRAPH_COMPLETE;
-    if (alone != 0 || open != 0) drop_tasks(graph);
+    if (alone != 0 || open != 0 || !wanted) drop_tasks(graph);
     pthread_mutex_unlock(&graph->lock);
     for (uint32_t i = 0; i < capture->members; i++) {
         rt_stream *s = capture->member[i].stream;
@@ -165,17 +173,32 @@ static aclError graph_close(const char *function, rt_graph *graph) {
             function, alone);
     if (open != 0)
         return asnrtFail(ACL_ERROR_RT_STREAM_UNJOINED,
-                         "%s: %u models of its conditions are still being captured",
+                         "%s: %u models of its conditions are still being captured, or "
+                         "their captures failed",
                          function, open);
     return ACL_SUCCESS;
 }
 
-/* The parent of a body hears that its capture has begun, or has ended. */
-static void tell_parent(rt_graph *graph, int by) {
-    if (graph->parent == NULL) return;
-    pthread_mutex_lock(&graph->parent->lock);
-    graph->parent->open += (uint32_t)by;
-    pthread_mutex_unlock(&graph->parent->lock);
+/* The models that a body is in hear that its capture begins (1), or has succeeded (-1):
+ * none of them is complete without it. */
+static void tell_parents(rt_graph *body, int by) {
+    for (rt_graph *p = body->parent; p != NULL; p = p->parent) {
+        pthread_mutex_lock(&p->lock);
+        p->open += (uint32_t)by;
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
+/* Whether the outermost model that the body is in is still being captured: from its end
+ * on it may run. */
+static bool takes_bodies(const rt_graph *body) {
+    rt_graph *top = body->parent;
+    while (top->parent != NULL)
+        top = top->parent;
+    pthread_mutex_lock(&top->lock);
+    bool open = top->state == RT_GRAPH_OPEN;
+    pthread_mutex_unlock(&top->lock);
+    return open;
 }
 
 /* A member that goes away: without the first one there is no capture, and no other owner
@@ -186,8 +209,7 @@ void rt_graph_abandon(rt_graph *graph, uint32_t member) {
         if (graph->capture != NULL) graph->capture->member[member].stream = NULL;
         pthread_mutex_unlock(&graph->lock);
     } else {
-        (void)graph_close("aclrtDestroyStream", graph);
-        tell_parent(graph, -1);
+        (void)graph_close("aclrtDestroyStream", graph, false);
         if (graph->parent == NULL && asn_slot_retire(graph)) rt_graph_release(graph);
     }
     rt_graph_release(graph);
@@ -218,6 +240,15 @@ void rt_mark_release(rt_mark *mark) {
     if (mark != NULL && atomic_fetch_sub(&mark->references, 1) == 1) asn_free(mark);
 }
 
+bool rt_mark_is_open(const rt_mark *mark) {
+    rt_graph *graph = mark->graph;
+    if (!asn_arena_alive(&graphs, graph)) return false;
+    pthread_mutex_lock(&graph->lock);
+    bool open = graph->id == mark->id && graph->state == RT_GRAPH_OPEN;
+    pthread_mutex_unlock(&graph->lock);
+    return open;
+}
+
 rt_mark *rt_mark_share(rt_mark *mark) {
     if (mark != NULL) atomic_fetch_add(&mark->references, 1);
     return mark;
@@ -245,6 +276,8 @@ aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark) {
         for (uint32_t i = 0; i < RT_MEMBERS_MAX && member < RT_MEMBERS_MAX; i++)
             if (c->member[member].known[i] < mark->known[i])
                 c->member[member].known[i] = mark->known[i];
+        if (own == NULL && member < RT_MEMBERS_MAX)
+            atomic_fetch_add(&graph->references, 1); /* the stream's */
     }
     pthread_mutex_unlock(&graph->lock);
     if (!open || (own == graph))
@@ -258,11 +291,14 @@ aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark) {
         return asnrtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
                          "aclrtStreamWaitEvent: a capture has %d streams at most",
                          RT_MEMBERS_MAX);
-    atomic_fetch_add(&graph->references, 1);
-    if (rt_stream_capture(stream, NULL, graph, member)) return ACL_SUCCESS;
+    bool joined = rt_stream_capture(stream, NULL, graph, member);
+    /* A capture that another thread has ended meanwhile did not know of the stream. */
+    if (joined && (rt_mark_is_open(mark) || !rt_stream_capture(stream, graph, NULL, 0)))
+        return ACL_SUCCESS;
     rt_graph_release(graph);
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
-                     "aclrtStreamWaitEvent: the stream was captured meanwhile");
+                     "aclrtStreamWaitEvent: the stream was captured, or the event's "
+                     "capture ended, meanwhile");
 }
 
 /* ---- AscendCL */
@@ -282,7 +318,8 @@ ASN_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mo
     return code;
 }
 
-/* As aclmdlRICaptureBegin, into a model that aclmdlRIAddCondTask has made. */
+/* As aclmdlRICaptureBegin, into a model that aclmdlRIAddCondTask has made; before the
+ * capture ends that the task belongs to. */
 ASN_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI modelRI,
                                                aclmdlRICaptureMode mode) {
     aclError code = rt_graph_mode_check("aclmdlRICaptureToModelRIBegin", mode);
@@ -291,8 +328,15 @@ ASN_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI mode
     if (code != ACL_SUCCESS) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    code = rt_graph_begin("aclmdlRICaptureToModelRIBegin", modelRI, s);
-    if (code == ACL_SUCCESS) tell_parent(modelRI, 1);
+    rt_graph *graph = modelRI;
+    tell_parents(graph, 1);
+    if (graph->parent != NULL && !takes_bodies(graph))
+        code = asnrtFail(ACL_ERROR_RT_MODEL_CAPTURED,
+                         "aclmdlRICaptureToModelRIBegin: the capture of the model whose "
+                         "condition this one belongs to has ended");
+    if (code == ACL_SUCCESS)
+        code = rt_graph_begin("aclmdlRICaptureToModelRIBegin", graph, s);
+    if (code != ACL_SUCCESS) tell_parents(graph, -1);
     return code;
 }
 
@@ -314,8 +358,8 @@ ASN_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
                          "aclmdlRICaptureEnd: the capture began on another stream, where "
                          "it must end");
     atomic_fetch_add(&graph->references, 1);
-    code = graph_close("aclmdlRICaptureEnd", graph);
-    tell_parent(graph, -1);
+    code = graph_close("aclmdlRICaptureEnd", graph, true);
+    if (code == ACL_SUCCESS) tell_parents(graph, -1);
     if (code == ACL_SUCCESS) code = rt_graph_check("aclmdlRICaptureEnd", graph);
     if (code == ACL_SUCCESS) {
         *modelRI = graph;
@@ -431,6 +475,8 @@ void rt_capture_fork(int stage) {
     if (stage == RT_FORK_PARENT) return;
     for (uint32_t i = 0; i < atomic_load(&graphs.used); i++) {
         rt_graph *g = asn_arena_at(&graphs, i);
-        if (g != NULL && g->ready) pthread_mutex_init(&g->lock, NULL); /* none runs */
+        if (g == NULL || !g->ready) continue;
+        pthread_mutex_init(&g->lock, NULL);
+        pthread_mutex_init(&g->running, NULL); /* none runs */
     }
 }

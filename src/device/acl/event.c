@@ -58,7 +58,7 @@ static void drop_task(void *arg) {
     asn_free(arg);
 }
 
-/* An older record that comes late changes nothing. */
+/* An older record that comes late, or again, changes nothing. */
 static int32_t task_record(void *arg) {
     event_task *t = arg;
     rt_event *e = t->event;
@@ -74,6 +74,13 @@ static int32_t task_record(void *arg) {
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
     return 0;
+}
+
+/* A record that is dropped without having run, with a capture or by an abort, counts as
+ * reached: who waits for it would wait for ever. */
+static void drop_record(void *arg) {
+    (void)task_record(arg);
+    drop_task(arg);
 }
 
 /* Sleeps until record `number` was reached. */
@@ -118,7 +125,8 @@ static aclError event_push(rt_stream *s, asnrtTask run, rt_event *e, uint64_t nu
     pthread_mutex_lock(&e->lock);
     e->references++;
     pthread_mutex_unlock(&e->lock);
-    return asnrtStreamPush((asnrtStreamState *)s, run, drop_task, t);
+    return asnrtStreamPush((asnrtStreamState *)s, run,
+                           run == task_record ? drop_record : drop_task, t);
 }
 
 /* In stream order: at once when the stream is idle. */
@@ -276,7 +284,8 @@ ASN_API aclError aclrtSynchronizeEvent(aclrtEvent event) {
     return aclrtSynchronizeEventWithTimeout(event, -1);
 }
 
-/* aclrtSynchronizeEvent with a limit in milliseconds; -1: none. */
+/* aclrtSynchronizeEvent with a limit in milliseconds; -1: none. Refused while the record
+ * is in a capture that has not ended. */
 ASN_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get("aclrtSynchronizeEvent", event, &code);
@@ -288,9 +297,16 @@ ASN_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t time
     bool done;
     uint64_t number = event_newest(e, &done);
     pthread_mutex_lock(&e->lock);
+    rt_mark *mark = rt_mark_share(e->mark);
     e->references++;
     pthread_mutex_unlock(&e->lock);
-    code = event_wait(e, number, timeout);
+    bool captured = mark != NULL && rt_mark_is_open(mark);
+    rt_mark_release(mark);
+    code = captured && !done
+               ? asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                           "aclrtSynchronizeEvent: the event is recorded in a capture, "
+                           "which has not ended: it is not reached before a run")
+               : event_wait(e, number, timeout);
     event_release(e);
     return code;
 }

@@ -39,12 +39,15 @@ typedef struct rt_condition {
 } rt_condition;
 
 /* A body of a condition is RT_GRAPH_EMPTY until it is captured; parent: the model it is
- * in. Tasks are counted from 1. open: bodies that are being captured. */
+ * in. Tasks are counted from 1. open: bodies, and those of theirs, whose capture has
+ * begun and not succeeded. running: held by a run of a program's own model, during which
+ * only tasks and conditions are read, which a model that has ended keeps as they are;
+ * lock: for the rest, briefly. */
 enum { RT_GRAPH_EMPTY, RT_GRAPH_OPEN, RT_GRAPH_COMPLETE };
 struct rt_graph {
     asnd_slot slot;
-    bool ready; /* the lock is set up */
-    pthread_mutex_t lock;
+    bool ready; /* the locks are set up */
+    pthread_mutex_t lock, running;
     _Atomic uint32_t references;
     uint32_t id, state, count, open;
     rt_graph *parent;
@@ -57,12 +60,12 @@ struct rt_graph {
 rt_graph *rt_graph_new(rt_graph *parent);
 void rt_graph_release(rt_graph *graph);
 aclError rt_graph_check(const char *function, aclmdlRI graph); /* 0: it is one */
-/* Runs the tasks in their order, up to the first that fails. */
+/* Runs the tasks in their order, up to the first that fails; of one run at a time. */
 int32_t rt_graph_run(rt_graph *graph);
 /* Makes the stream the first that is captured into the model. */
 aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream);
 aclError rt_graph_mode_check(const char *function, aclmdlRICaptureMode mode);
-void rt_conditions_begin(rt_graph *graph); /* a run begins; lock held */
+void rt_conditions_begin(rt_graph *graph); /* a run begins */
 void rt_conditions_free(rt_graph *graph);
 
 #endif

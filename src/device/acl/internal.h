@@ -53,6 +53,7 @@ typedef struct rt_mark rt_mark;
 aclError rt_mark_take(rt_stream *stream, rt_mark **mark);
 rt_mark *rt_mark_share(rt_mark *mark); /* NULL: nothing to share, or to release */
 void rt_mark_release(rt_mark *mark);
+bool rt_mark_is_open(const rt_mark *mark); /* that capture has not ended */
 aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark);
 
 /* Around operators (hooks.c, allocator.c, profile/). */

@@ -293,7 +293,7 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
         started =
             stopped == 0 && (s->graph != NULL || s->worker_alive || worker_start(s));
         if (started && s->graph == NULL) wait_for_room(s);
-        if (s->graph != NULL) {
+        if (started && s->graph != NULL) {
             rt_graph_add(s->graph, s->member, t);
         } else if (started) {
             if (s->last != NULL) {
@@ -517,6 +517,8 @@ void rt_stream_fork(int stage) {
         s->first = s->last = NULL;
         s->waiters = s->crowd = 0;
         atomic_store(&s->finished, atomic_load(&s->pushed));
-        atomic_store(&s->head.state, idle_state());
+        atomic_store(&s->head.state, idle_state() |
+                                         (s->graph != NULL ? ASNRT_CAPTURED : 0) |
+                                         (s->stopped != 0 ? ASNRT_STOPPED : 0));
     }
 }

@@ -19,7 +19,7 @@ typedef struct {
 /* n elements become 0. */
 static void clear(char *to, int64_t step, int64_t n, int item,
                   const asnd_move_loops *by) {
-    static const char zero[16];
+    _Alignas(16) static const char zero[16];
     if (step == item)
         memset(to, 0, (size_t)(n * item));
     else
@@ -51,10 +51,13 @@ static void rows_chunk(void *ctx, int64_t chunk) {
 
 void asn_cpu_triangle(const asnd_nd *to, const asnd_nd *from, int64_t diagonal,
                       bool upper) {
-    region r = {.to = to, .from = from, .diagonal = diagonal, .upper = upper, .total = 1};
+    region r = {.to = to, .from = from, .upper = upper, .total = 1};
+    /* Beyond the matrix all diagonals do the same. */
+    const int64_t last = to->shape[to->ndim - 1], first = -to->shape[to->ndim - 2];
+    r.diagonal = diagonal < first ? first : diagonal > last ? last : diagonal;
     for (int d = 0; d < to->ndim - 1; d++)
         r.total *= to->shape[d];
-    const int64_t bytes = to->shape[to->ndim - 1] * asn_itemsize(to->dtype);
+    const int64_t bytes = last * asn_itemsize(to->dtype);
     r.rows = bytes > 0 && bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1;
     asn_pool_run(rows_chunk, &r, (r.total + r.rows - 1) / r.rows,
                  (double)r.total * (10 + (double)bytes / 10));

@@ -157,7 +157,16 @@ static aclError tensor_make(const type_call *c, int side, int i,
     return *out ? ACL_SUCCESS : ACL_ERROR_BAD_ALLOC;
 }
 
-/* Elements as integers or as numbers, into `to` (NULL: as many as there are). */
+/* Whether `element` reads the dtype: a constant of another would count as zeros, which no
+ * program means. */
+static bool is_read(aclDataType dtype) {
+    const uint32_t all = 1u << ACL_INT32 | 1u << ACL_INT64 | 1u << ACL_FLOAT |
+                         1u << ACL_DOUBLE | 1u << ACL_FLOAT16 | 1u << ACL_BOOL |
+                         1u << ACL_UINT8 | 1u << ACL_INT8;
+    return (unsigned)dtype < 32 && (all >> dtype & 1);
+}
+
+/* Element i as a number. */
 static double element(const void *data, aclDataType dtype, size_t i) {
     switch (dtype) {
     case ACL_INT32: return ((const int32_t *)data)[i];
@@ -223,7 +232,11 @@ static aclError numbers_of_input(const type_call *c, const asnd_type_source *s,
         n->dtype != ACL_FLOAT && n->dtype != ACL_DOUBLE && n->dtype != ACL_FLOAT16;
     if (n->count > 0 && n->data == NULL)
         return missing(c, "the constant of input", NULL, s->index);
-    return ACL_SUCCESS;
+    if (is_read(n->dtype)) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_OP_INPUT_NOT_MATCH,
+                     "%s: input %d is a constant of dtype %d; int32, int64, float32, "
+                     "float64, float16, bool, uint8 and int8 are read",
+                     c->type->name, s->index, (int)n->dtype);
 }
 
 /* The numbers of an input by pairs, the last pair first: the type has a start and an end
