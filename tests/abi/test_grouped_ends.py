@@ -154,6 +154,7 @@ def test_swiglu(version, sizes):
     s = v[:, : N // 2] / (1 + np.exp(-v[:, : N // 2])) * v[:, N // 2 :]
     close(told[:ALL], np.abs(s).max(1) / 127, rtol=1e-5)
     assert (np.abs(q[:ALL] * told[:ALL, None].astype(float) - s) <= told[:ALL, None] * 0.5001).all()
+    assert (q[ALL:] == 0).all() and (told[ALL:] == 0).all()  # rows of no group
 
 
 def test_swiglu_refused():

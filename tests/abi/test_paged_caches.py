@@ -104,6 +104,35 @@ def test_paged_edges():
     )
 
 
+@pytest.mark.parametrize("mode", ("Norm", "PA_NZ"))
+def test_tokens_of_one_slot(mode):
+    """The last one stays, whichever thread comes to it."""
+    tokens = RNG.normal(size=(96, 2, 4096)).astype(np.float32)
+    slots = np.array([5, 2, -1] * 30 + [2, 5, 0, 0, -1, -1], I32)
+    want = np.zeros((3, 2, 2, 4096), np.float32)
+    want.reshape(6, 2, -1)[[2, 5, 0]] = tokens[[90, 91, 93]]
+    form = (lambda a: a) if mode == "Norm" else (lambda a: in_parts(a, 2048))
+    for _ in range(30):
+        k, v, alone = (form(np.zeros_like(want)) for _ in range(3))
+        run("ScatterPaKvCache", tokens, k, slots, tokens, v, None, None, None, mode, "None", [1, 1], [0, 0])  # fmt: skip
+        run("ScatterPaCache", tokens, alone, slots, None, None, None, mode)
+        for cache in (k, v, alone):
+            assert (cache == form(want)).all()
+
+
+@pytest.mark.parametrize("step", (1, 16, 128))
+def test_many_tokens_of_few_slots(step):
+    """Many slots are named twice or more; slots side by side, or evenly apart."""
+    tokens, cache = normal(3000, 1, 2), np.zeros((step, 3000, 1, 2))
+    slots = np.maximum(RNG.integers(-50, 3000, 3000) * step, -7)
+    want = np.zeros((step * 3000, 1, 2))
+    for slot, token in zip(slots, tokens, strict=True):
+        if slot >= 0:
+            want[slot] = token
+    run("ScatterPaCache", tokens, cache, slots, None, None, None, "Norm")
+    assert (cache.reshape(want.shape) == want).all()
+
+
 def test_advance_step():
     for layout in ("packed", "strided", "turned"):
         table = laid(RNG.integers(0, 30, (5, 4)), layout)
@@ -188,6 +217,25 @@ def test_kv_rms_norm_rope_cache():
                     if index.ravel()[i] >= 0:
                         full[i // 3 * 5 + index.ravel()[i]] = row
                 near(cache.reshape(len(full), -1), full, 2)
+
+
+@pytest.mark.parametrize("mode", ("Norm", "PA"))
+def test_kv_rms_norm_rope_cache_of_one_slot(mode):
+    """As above; with Norm, sequences have places of their own."""
+    kv, gamma = normal(2, 1, 48, 6144).astype(np.float32), normal(4096).astype(np.float32)
+    cos, sin = (normal(2, 1, 48, 2048).astype(np.float32) for _ in range(2))
+    index = np.array([1, 0, -1] * 15 + [0, 1, -1])
+    out = [np.empty((2, 1, 48, d), np.float32) for d in (2048, 4096)]
+    want = [np.zeros((2, 1, 2, d), np.float32) for d in (2048, 4096)]
+    at = np.tile(index, 2) if mode == "PA" else np.stack([index] * 2)
+    for _ in range(30):
+        caches = [np.zeros_like(w) if mode == "Norm" else np.zeros((1, 2, 1, w.shape[3]), np.float32)
+                  for w in want]  # fmt: skip
+        run("KvRmsNormRopeCache", kv, gamma, cos, sin, at, *caches, None, None, None, None, 1e-5,
+            mode, True, *out)  # fmt: skip
+        for cache, w, rows in zip(caches, want, out, strict=True):
+            w[:, 0, [0, 1]] = rows[:, 0, [45, 46]]
+            assert (cache.ravel() == (w if mode == "Norm" else w[1]).ravel()).all()
 
 
 def test_kv_rms_norm_rope_cache_edges():

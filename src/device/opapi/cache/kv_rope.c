@@ -35,24 +35,26 @@ static asn_status store(const asnd_nd *cache, const int64_t *at, const asnd_view
     return packed.nd.data == cache->data ? ASN_OK : asn_move(cache, &packed.nd);
 }
 
-/* at[i]: the row of token i in a cache of that shape. */
+/* at[i]: the row of token i in a cache of that shape; of tokens with one place, the last.
+ */
 static asn_status places(aclOpExecutor *e, const kv_plan *p, const asnd_nd *cache,
-                         asnd_tmp *tmp, int64_t **at) {
+                         asnd_tmp *tmp, const int64_t **at) {
     const asnd_nd *index = asn_exec_nd(e, p->index);
     const int64_t *given = NULL;
-    int64_t n = asn_nd_size(index), limit = cache->shape[p->paged ? 0 : 2];
+    int64_t n = asn_nd_size(index), limit = cache->shape[p->paged ? 0 : 2], *row;
     if (p->paged) limit *= cache->shape[1];
     ASN_TRY(asn_packed_data(index, ASN_I64, tmp, &given));
-    ASN_TRY(asn_rows_ints(tmp, n, at));
+    ASN_TRY(asn_rows_ints(tmp, n, &row));
     for (int64_t i = 0; i < n; i++) {
         if (given[i] >= limit)
             return asn_error_set(
                 ASN_ERR_INDEX, "KvRmsNormRopeCache: index %lld of a cache of %lld tokens",
                 (long long)given[i], (long long)limit);
         int64_t batch = p->paged ? 0 : i / index->shape[1];
-        (*at)[i] = given[i] < 0 ? -1 : batch * limit + given[i];
+        row[i] = given[i] < 0 ? -1 : batch * limit + given[i];
     }
-    return ASN_OK;
+    *at = row;
+    return asn_rows_once(at, n, tmp);
 }
 
 /* Both parts are computed into memory of their own, packed, then put into the
@@ -82,7 +84,7 @@ static asn_status kv_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_norm_apply(&n, &q, &result[1].nd));
     for (int i = 0; i < 2; i++) {
         const asnd_nd *cache = asn_exec_nd(e, p->cache[i]);
-        int64_t *at = NULL;
+        const int64_t *at = NULL;
         ASN_TRY(places(e, p, cache, tmp, &at));
         ASN_TRY(store(cache, at, &result[i], tmp));
         if (p->out[i] >= 0) ASN_TRY(asn_move(asn_exec_nd(e, p->out[i]), &result[i].nd));

@@ -77,11 +77,13 @@ static asn_status put_back(const asnd_nd *to, const asnd_view *rows) {
     return asn_move(to, &from.nd);
 }
 
-/* Keys and values go to the same slots. ScatterPaCache has keys alone. */
+/* Keys and values go to the same slots; of tokens that name one slot, the last. Where
+ * there are no values (ScatterPaCache), keys alone. */
 static asn_status scatter_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const paged_plan *p = plan;
     const int64_t *slot = NULL;
     ASN_TRY(asn_packed_data(asn_exec_nd(e, p->slots), ASN_I64, tmp, &slot));
+    ASN_TRY(asn_rows_once(&slot, asn_nd_size(asn_exec_nd(e, p->slots)), tmp));
     for (int k = 0; k < 2 && p->tokens[k] >= 0; k++) {
         const asnd_nd *a = asn_exec_nd(e, p->tokens[k]), *c = asn_exec_nd(e, p->cache[k]);
         paged_cache x;

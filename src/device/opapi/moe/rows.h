@@ -9,8 +9,9 @@
 #include "device/opapi/core/packed.h"
 
 /* to[to_at[i]] = from[from_at[i]] for i < n; a list that is NULL counts 0, 1, ... A row
- * from a negative number is of zeros; one to a negative number is left out. Matrices of
- * one dtype and width. ASN_ERR_INDEX for other numbers, before anything is written. */
+ * from a negative number is of zeros; one to a negative number is left out. No place is
+ * given twice (asn_rows_once). Matrices of one dtype and width. ASN_ERR_INDEX for other
+ * numbers, before anything is written. */
 ASN_CHECK_RESULT asn_status asn_rows_move(const asnd_nd *to, const int64_t *to_at,
                                           const asnd_nd *from, const int64_t *from_at,
                                           int64_t n, asnd_tmp *tmp);
@@ -45,6 +46,12 @@ ASN_CHECK_RESULT asn_status asn_rows_order(const int64_t *numbers, int64_t n,
  * written twice. */
 ASN_CHECK_RESULT asn_status asn_rows_last(const int64_t *numbers, int64_t n, int64_t rows,
                                           asnd_tmp *tmp, int64_t **last);
+
+/* Of equal numbers the last stays, the others become -1: asn_rows_move may scatter by
+ * them. The time grows with n alone, that of asn_rows_last with the places. *numbers
+ * becomes a copy, except where they ascend. */
+ASN_CHECK_RESULT asn_status asn_rows_once(const int64_t **numbers, int64_t n,
+                                          asnd_tmp *tmp);
 
 /* Writes n numbers to a tensor of n elements. */
 ASN_CHECK_RESULT asn_status asn_rows_write(const asnd_nd *to, const int64_t *numbers);
