@@ -1,5 +1,6 @@
 /* A stream's tasks captured and run again: order, copies, operators, lifetimes, errors.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -481,6 +482,37 @@ static void test_fork(void) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* Two threads end one capture: one of them has it. */
+static atomic_int at_the_end, ended;
+
+static void *end_capture(void *stream) {
+    aclmdlRI graph = NULL;
+    atomic_fetch_add(&at_the_end, 1);
+    while (atomic_load(&at_the_end) < 2)
+        ;
+    aclError code = aclmdlRICaptureEnd(stream, &graph);
+    CHECK(code == ACL_SUCCESS || code == ACL_ERROR_API_NOT_SUPPORT);
+    if (code != ACL_SUCCESS) return NULL;
+    atomic_fetch_add(&ended, 1);
+    CHECK_OK(aclmdlRIDestroy(graph));
+    return NULL;
+}
+
+static void test_two_ends(void) {
+    for (int i = 0; i < 300; i++) {
+        aclrtStream stream = NULL;
+        pthread_t other;
+        atomic_store(&at_the_end, 0);
+        CHECK_OK(aclrtCreateStream(&stream));
+        CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+        if (pthread_create(&other, NULL, end_capture, stream) != 0) return;
+        (void)end_capture(stream);
+        pthread_join(other, NULL);
+        CHECK(atomic_exchange(&ended, 0) == 1);
+        CHECK_OK(aclrtDestroyStream(stream));
+    }
+}
+
 static void nothing(void *arg) {
     (void)arg;
 }
@@ -526,6 +558,7 @@ int main(void) {
     test_bodies_that_fail();
     test_conditions_in_conditions(false);
     test_conditions_in_conditions(true);
+    test_two_ends();
     test_errors();
     test_fork();
     CHECK_OK(aclrtResetDevice(0));

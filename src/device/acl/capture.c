@@ -149,11 +149,16 @@ aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream
 
 /* The capture is over for all members. 0: every one has returned to the first, or a
  * message. Gives the streams' references back; drops the tasks on failure, or if they are
- * not wanted. */
+ * not wanted. ACL_ERROR_API_NOT_SUPPORT: another thread did all that. */
 static aclError graph_close(const char *function, rt_graph *graph, bool wanted) {
     pthread_mutex_lock(&graph->lock);
     rt_capture *capture = graph->capture;
     uint32_t alone = 0, open = graph->open;
+    if (capture == NULL) {
+        pthread_mutex_unlock(&graph->lock);
+        return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                         "%s: another thread ended the capture meanwhile", function);
+    }
     for (uint32_t i = 1; i < capture->members && alone == 0; i++)
         if (capture->member[i].tail > capture->member[0].known[i]) alone = i;
     graph->capture = NULL;
@@ -363,7 +368,8 @@ ASN_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
     if (code == ACL_SUCCESS) code = rt_graph_check("aclmdlRICaptureEnd", graph);
     if (code == ACL_SUCCESS) {
         *modelRI = graph;
-    } else if (graph->parent == NULL && asn_slot_retire(graph)) {
+    } else if (code != ACL_ERROR_API_NOT_SUPPORT && graph->parent == NULL &&
+               asn_slot_retire(graph)) { /* not one that another thread's end has given */
         rt_graph_release(graph);
     }
     rt_graph_release(graph);

@@ -10,9 +10,9 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-/* Registers are faster than single elements however few are chosen. A mask is counted in a
- * register of numbers: GCC 12 keeps it in memory across a call, as one byte, and counts the
- * four that lie there (seen with the thread sanitizer). */
+/* Registers are faster than single elements however few are chosen. A mask is counted in
+ * a register of numbers: GCC 12 keeps it in memory across a call, as one byte, and counts
+ * the four that lie there (seen with the thread sanitizer). */
 #define V_EXPANDS 1
 enum { V_FEW_4 = 0, V_FEW_8 = 0 };
 
