@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "device/cpu/simd/mask_count_avx512.h"
+
 /* Registers are faster than single elements however few are chosen. A mask is counted in
  * a register of numbers: GCC 12 keeps it in memory across a call, as one byte, and counts
  * the four that lie there (seen with the thread sanitizer). */
@@ -26,7 +28,7 @@ static inline asnd_chosen_4 v_chosen_4(uint64_t bits) {
     return (asnd_chosen_4)bits;
 }
 static inline int v_count_4(asnd_chosen_4 chosen) {
-    return __builtin_popcount(_cvtmask16_u32(chosen));
+    return asn_mask_count_16(chosen);
 }
 static inline asnd_chosen_4 v_first_4(int64_t n) {
     return n >= 16 ? 0xffff : (asnd_chosen_4)((1u << n) - 1);
@@ -68,7 +70,7 @@ static inline asnd_chosen_8 v_chosen_8(uint64_t bits) {
     return (asnd_chosen_8)bits;
 }
 static inline int v_count_8(asnd_chosen_8 chosen) {
-    return __builtin_popcount(_cvtmask8_u32(chosen));
+    return asn_mask_count_8(chosen);
 }
 static inline asnd_chosen_8 v_first_8(int64_t n) {
     return n >= 8 ? 0xff : (asnd_chosen_8)((1u << n) - 1);

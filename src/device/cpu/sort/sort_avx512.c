@@ -19,6 +19,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "device/cpu/simd/mask_count_avx512.h"
+
 #define INLINE __attribute__((always_inline)) static inline
 
 /* Positions of chosen keys, `count` of them, to memory; no more is touched. */
@@ -55,6 +57,7 @@ typedef enum { ALONE, LOWER, UPPER, LOWER_MIRRORED, UPPER_MIRRORED } tile_steps;
 #define MASK_4                  __mmask16
 #define SIGNED_4                int32_t
 #define FIRST_4(n)              ((__mmask16)((1u << (n)) - 1))
+#define COUNT_4(mask)           asn_mask_count_16(mask)
 #define VEC_4(n)                VEC_4_##n
 #define VEC(n)                  VEC_4(n)
 #define SHIFT                   4
@@ -83,6 +86,7 @@ typedef enum { ALONE, LOWER, UPPER, LOWER_MIRRORED, UPPER_MIRRORED } tile_steps;
 #define MASK_8                  __mmask8
 #define SIGNED_8                int64_t
 #define FIRST_8(n)              ((__mmask8)((1u << (n)) - 1))
+#define COUNT_8(mask)           asn_mask_count_8(mask)
 #define VEC_8(n)                VEC_8_##n
 #define VEC(n)                  VEC_8(n)
 #define SHIFT                   3
