@@ -88,6 +88,7 @@ class Indexing(Maker):
         form = self.pick(
             ("np.matmul({a}, {b}.T)", "np.matmul({a}.T, {b})", "np.dot({a}, {b}.T)",
              "np.inner({a}, {b})", "np.matmul({a}, {b})", "np.tensordot({a}, {b}, 1)",
+             "np.matmul(np.stack([{a}, {a}]), {b}.T)", "np.matmul({a}[..., None, :], {b}.T)",
              "np.einsum('...i,...i->...', {a}, {b})", "np.outer({a}.ravel()[:40], {b}.ravel()[:50])")
         )  # fmt: skip
         sizes = [self.env[n].size for n in (a, b)]
