@@ -6,7 +6,9 @@ import itertools
 
 import ml_dtypes
 import numpy as np
+import pytest
 import torch
+from aclnn import AclError, run
 
 RNG = np.random.default_rng(41)
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -65,3 +67,10 @@ def every():
 def blank(shape, dtype, layout="packed"):
     """An output, filled with what no result is."""
     return laid(np.full(shape, 77).astype(dtype), layout)
+
+
+def refuse(name, good, changes, code="161002"):
+    """Each of the changes ({place: argument}) to a call that is right has it refused."""
+    for change in changes:
+        with pytest.raises(AclError, match=code):
+            run(name, *[change.get(i, a) for i, a in enumerate(good)])

@@ -3,14 +3,13 @@ before they are quantised, the gradient of a gate: against NumPy and PyTorch."""
 
 import math
 
-import ml_dtypes
 import numpy as np
 import pytest
 import torch
 from aclnn import AclError, Int4, run
+from oracle import BF16, refuse
 from test_quant import pack
 
-BF16 = np.dtype(ml_dtypes.bfloat16)
 RNG = np.random.default_rng(98)
 F32, I32, close, same = (
     np.float32,
@@ -24,12 +23,6 @@ FAR = 2**63 - 1
 
 def normal(*shape, dtype=F32):
     return RNG.normal(size=shape).astype(dtype)
-
-
-def refuse(name, good, changes, code="161002"):
-    for change in changes:
-        with pytest.raises(AclError, match=code):
-            run(name, *[change.get(i, a) for i, a in enumerate(good)])
 
 
 def best(q, k, w, count, causal):

@@ -8,13 +8,12 @@
  * between, changes nothing. Not here: gated activations, whose page does not say which
  * half is activated, and quantised weights. gelu is that of erf.
  */
-#include <math.h>
 #include <string.h>
 
 #include "device/cpu/gemm/gemm.h"
+#include "device/cpu/threads.h"
+#include "device/opapi/core/activation.h"
 #include "device/opapi/core/packed.h"
-
-typedef enum { RELU, GELU, FAST_GELU, SILU } activation;
 
 /* Operands; -1: absent. ends: of each expert's rows, in the executor. */
 typedef struct {
@@ -22,19 +21,9 @@ typedef struct {
     int x, weight[2], bias[2], y;
     int64_t rows, wide[3], experts; /* wide: columns of x, between, of y */
     bool stacked;                   /* weights have the experts in front */
-    activation act;
+    asnd_activation act;
     int64_t *ends;
 } ffn_plan;
-
-/* One number; the erfc form keeps GELU's digits far below 0 (formula.c). */
-static float activated(activation act, float x) {
-    switch (act) {
-    case RELU: return x > 0 ? x : 0;
-    case GELU: return 0.5f * x * erfcf(-0.70710678f * x);
-    case FAST_GELU: return x / (1 + expf(-1.702f * x));
-    default: return x / (1 + expf(-x));
-    }
-}
 
 /* v: expert g's matrix, or row of a bias, of a tensor that may have them all. */
 static void part_of(aclOpExecutor *e, const ffn_plan *p, int operand, int64_t g,
@@ -45,25 +34,54 @@ static void part_of(aclOpExecutor *e, const ffn_plan *p, int operand, int64_t g,
     asn_view_drop(v, 0);
 }
 
-/* out = in @ weight k + bias k of expert g; in and out: float32. */
+/* Rows of n numbers behind a product. bias: or NULL; act: or NULL. */
+typedef struct {
+    float *v;
+    const float *bias;
+    const asnd_activation *act;
+    int64_t n;
+} rows_end;
+
+static void finish_row(void *ctx, int64_t i) {
+    const rows_end *r = ctx;
+    float *v = r->v + i * r->n;
+    for (int64_t j = 0; r->bias != NULL && j < r->n; j++)
+        v[j] += r->bias[j];
+    if (r->act != NULL) asn_activate(*r->act, r->n, v, v);
+}
+
+/* out = in @ weight k + bias k of expert g, activated behind the first; in and out:
+ * float32. */
 static asn_status layer(aclOpExecutor *e, const ffn_plan *p, int k, int64_t g,
                         const asnd_view *in, asnd_tmp *tmp, asnd_view *out) {
     asnd_view w, real, line;
+    rows_end r = {.v = (float *)(void *)out->nd.data, .n = out->shape[1]};
     part_of(e, p, p->weight[k], g, &w);
     ASN_TRY(asn_tmp_as(tmp, &w.nd, ASN_F32, &real));
     ASN_TRY(asn_cpu_matmul(&in->nd, &real.nd, &out->nd));
-    if (p->bias[k] < 0) return ASN_OK;
-    const float *bias;
-    part_of(e, p, p->bias[k], g, &line);
-    ASN_TRY(asn_packed_data(&line.nd, ASN_F32, tmp, &bias));
-    float *v = (float *)(void *)out->nd.data;
-    for (int64_t i = 0; i < asn_nd_size(&out->nd); i++)
-        v[i] += bias[i % out->shape[1]];
+    if (p->bias[k] >= 0) {
+        part_of(e, p, p->bias[k], g, &line);
+        ASN_TRY(asn_packed_data(&line.nd, ASN_F32, tmp, &r.bias));
+    }
+    if (k == 0) r.act = &p->act;
+    if (r.bias != NULL || r.act != NULL)
+        asn_pool_run(finish_row, &r, out->shape[0], 2 * (double)asn_nd_size(&out->nd));
     return ASN_OK;
 }
 
-/* One expert after the other, each on all threads: its weights become float32 when its
- * rows come, and experts without rows cost nothing. */
+/* Rows of one expert, which are all on all threads. */
+static asn_status expert(aclOpExecutor *e, const ffn_plan *p, int64_t g, int64_t count,
+                         float *x, float *y, asnd_tmp *tmp) {
+    asnd_view in, between, out;
+    asn_view_plain(&in, ASN_F32, 2, (int64_t[]){count, p->wide[0]}, x);
+    asn_view_plain(&out, ASN_F32, 2, (int64_t[]){count, p->wide[2]}, y);
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){count, p->wide[1]}, &between));
+    ASN_TRY(layer(e, p, 0, g, &in, tmp, &between));
+    return layer(e, p, 1, g, &between, tmp, &out);
+}
+
+/* One expert after the other: its weights become float32 when its rows come, in memory
+ * that goes back before the next, and experts without rows cost nothing. */
 static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const ffn_plan *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->y);
@@ -71,19 +89,13 @@ static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_packed_of(asn_exec_nd(e, p->x), ASN_F32, tmp, &x));
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, to->ndim, to->shape, &y));
     for (int64_t g = 0, row = 0; g < p->experts; row = p->ends[g++]) {
-        int64_t count = p->ends[g] - row;
-        if (count == 0) continue;
-        asnd_view in, between, out;
-        asn_view_plain(&in, ASN_F32, 2, (int64_t[]){count, p->wide[0]},
-                       (float *)(void *)x.nd.data + row * p->wide[0]);
-        asn_view_plain(&out, ASN_F32, 2, (int64_t[]){count, p->wide[2]},
-                       (float *)(void *)y.nd.data + row * p->wide[2]);
-        ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){count, p->wide[1]}, &between));
-        ASN_TRY(layer(e, p, 0, g, &in, tmp, &between));
-        float *v = (float *)(void *)between.nd.data;
-        for (int64_t i = 0; i < count * p->wide[1]; i++)
-            v[i] = activated(p->act, v[i]);
-        ASN_TRY(layer(e, p, 1, g, &between, tmp, &out));
+        if (p->ends[g] == row) continue;
+        asnd_tmp own = {NULL};
+        asn_status status = expert(e, p, g, p->ends[g] - row,
+                                   (float *)(void *)x.nd.data + row * p->wide[0],
+                                   (float *)(void *)y.nd.data + row * p->wide[2], &own);
+        asn_tmp_free(&own);
+        ASN_TRY(status);
     }
     return asn_move(to, &y.nd);
 }
@@ -91,12 +103,13 @@ static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 /* ---- the planner */
 
 /* By its name, as torch_npu's npu_ffn has it. */
-static asn_status take_activation(const asnd_call *c, activation *act) {
+static asn_status take_activation(const asnd_call *c, asnd_activation *act) {
     static const char *const names[] = {"relu", "gelu", "fastgelu", "silu"};
+    static const asnd_activation kinds[] = {ASN_RELU, ASN_GELU, ASN_FAST_GELU, ASN_SWISH};
     const char *name = c->args[14].p;
     for (int i = 0; i < 4; i++)
         if (strcmp(name, names[i]) == 0) {
-            *act = (activation)i;
+            *act = kinds[i];
             return ASN_OK;
         }
     return asn_error_set(

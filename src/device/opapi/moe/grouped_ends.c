@@ -11,9 +11,9 @@
  * Weights of int4 with matrices that mend their sums are not here, nor floats of 8 bits.
  * WeightNz: the NPU's private layout is the plain one.
  */
-#include <math.h>
 #include <string.h>
 
+#include "device/opapi/core/activation.h"
 #include "device/opapi/core/inner.h"
 #include "device/opapi/moe/grouped_quant.h"
 #include "device/opapi/quant/row_quant.h"
@@ -91,8 +91,9 @@ static asn_status swiglu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_row_quant_begin(e, &p.q, p.m, half, tmp));
     for (int64_t i = 0; i < p.m; i++) {
         float *a = v + i * p.n, *b = a + half;
+        asn_activate(ASN_SWISH, half, a, a);
         for (int64_t j = 0; j < half; j++)
-            a[j] = a[j] / (1 + expf(-a[j])) * b[j];
+            a[j] *= b[j];
         asn_row_quant_put(&p.q, i, 0, a, half);
     }
     return asn_row_quant_end(e, &p.q);

@@ -152,7 +152,8 @@ static asn_status group_product(aclOpExecutor *e, const quant_plan *p, int64_t g
     return asn_move(&to->nd, &sum.nd);
 }
 
-/* x is unpacked once; of weights in a list each when its group comes. */
+/* x is unpacked once; of weights in a list each when its group comes, in memory that goes
+ * back before the next. */
 static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const quant_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->y);
@@ -181,8 +182,12 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_view_slice(&a, 0, row, count, 1);
         asn_view_set(&y, out);
         asn_view_slice(&y, 0, row, count, 1);
-        ASN_TRY(weight_of(e, p, g, &all, tmp, &w));
-        ASN_TRY(group_product(e, p, g, row, &a, &w, &y, rows, tmp));
+        asnd_tmp own = {NULL};
+        asn_status status = weight_of(e, p, g, &all, &own, &w);
+        if (status == ASN_OK)
+            status = group_product(e, p, g, row, &a, &w, &y, rows, &own);
+        asn_tmp_free(&own);
+        ASN_TRY(status);
         row = ends[g];
     }
     asn_view_set(&y, out);

@@ -51,12 +51,28 @@ static asn_status take_order(aclOpExecutor *e, const lora_plan *p, int64_t n,
     return asn_rows_order(given, n, *order, *sorted);
 }
 
+/* sum[order[i]] += scale * the products of rows from..to, which name one index. */
+static asn_status add_index(aclOpExecutor *e, const lora_plan *p, int64_t index,
+                            const asnd_view *part, const int64_t *order, asnd_tmp *tmp,
+                            const asnd_view *sum) {
+    asnd_view low, high;
+    if (p->a >= 0) ASN_TRY(times(e, p->a, index, p->layer, part, tmp, &low));
+    ASN_TRY(times(e, p->b, index, p->layer, p->a >= 0 ? &low : part, tmp, &high));
+    const float *z = (const float *)(void *)high.nd.data;
+    for (int64_t i = 0; i < part->shape[0]; i++, z += high.shape[1]) {
+        float *s = (float *)(void *)sum->nd.data + order[i] * sum->shape[1] + p->offset;
+        for (int64_t j = 0; j < high.shape[1]; j++)
+            s[j] += p->scale * z[j];
+    }
+    return ASN_OK;
+}
+
 /* Rows are gathered by their index, so that a weight is converted once and multiplies all
- * rows that name it. */
+ * rows that name it, in memory that goes back before the next. */
 static asn_status lora_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const lora_plan *p = plan;
     const asnd_nd *y = asn_exec_nd(e, p->y);
-    int64_t n = y->shape[0], wide = y->shape[1], *order, *sorted;
+    int64_t n = y->shape[0], *order, *sorted;
     asnd_view x, rows, sum;
     ASN_TRY(take_order(e, p, n, tmp, &order, &sorted));
     ASN_TRY(asn_packed_of(asn_exec_nd(e, p->x), ASN_F32, tmp, &x));
@@ -65,21 +81,17 @@ static asn_status lora_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, y->shape, &sum));
     ASN_TRY(asn_move(&sum.nd, y));
     for (int64_t from = 0, to; from < n; from = to) {
-        asnd_view part, low, high;
+        asnd_view part;
+        asnd_tmp own = {NULL};
         for (to = from; to < n && sorted[to] == sorted[from]; to++)
             continue;
         if (sorted[from] < 0) continue;
         asn_view_set(&part, &rows.nd);
         asn_view_slice(&part, 0, from, to - from, 1);
-        if (p->a >= 0) ASN_TRY(times(e, p->a, sorted[from], p->layer, &part, tmp, &low));
-        ASN_TRY(
-            times(e, p->b, sorted[from], p->layer, p->a >= 0 ? &low : &part, tmp, &high));
-        const float *z = (const float *)(void *)high.nd.data;
-        for (int64_t i = from; i < to; i++) {
-            float *s = (float *)(void *)sum.nd.data + order[i] * wide + p->offset;
-            for (int64_t j = 0; j < high.shape[1]; j++)
-                s[j] += p->scale * z[(i - from) * high.shape[1] + j];
-        }
+        asn_status status =
+            add_index(e, p, sorted[from], &part, order + from, &own, &sum);
+        asn_tmp_free(&own);
+        ASN_TRY(status);
     }
     ASN_TRY(asn_move(asn_exec_nd(e, p->out), &sum.nd));
     return asn_move(y, &sum.nd);

@@ -10,17 +10,17 @@
  * row. activateLeft: the left half is activated. Groups are rows in order, each with
  * scales of its own; rows behind the last group take the last group's.
  */
-#include "device/opapi/quant/row_quant.h"
-
-#include <math.h>
 #include <string.h>
+
+#include "device/opapi/core/activation.h"
+#include "device/opapi/quant/row_quant.h"
 
 /* Operands, -1: absent. */
 typedef struct {
     asnd_plan_head head;
     int x, weight_scale, row_scale, bias, groups, out;
     bool left, sizes;
-    enum { SWISH_GATE, GELU, GELU_TANH } kind;
+    asnd_activation act; /* swish: of a gate */
     int64_t rows, wide, n, num_groups;
     asnd_row_quant q;
 } act_plan;
@@ -74,20 +74,13 @@ static void dequant_row(const act_plan *p, const dequant *d, int64_t i, int64_t 
 
 /* ---- the activation */
 
-/* swish(x) = x * sigmoid(x), of one half of the row; gelu of all of it, whose tails are
- * erfc's (formula.c) and a sigmoid's. */
+/* Swish of one half of the row times the other half; gelu of all of it. */
 static void activate(const act_plan *p, const float *v, float *y) {
-    if (p->kind != SWISH_GATE) {
-        for (int64_t j = 0; j < p->n; j++) {
-            float x = v[j], t = 1.5957691216057308f * (x + 0.044715f * x * x * x);
-            y[j] =
-                p->kind == GELU ? 0.5f * x * erfcf(-0.70710678f * x) : x / (1 + expf(-t));
-        }
-        return;
-    }
-    const float *a = p->left ? v : v + p->n, *b = p->left ? v + p->n : v;
-    for (int64_t j = 0; j < p->n; j++)
-        y[j] = a[j] / (1 + expf(-a[j])) * b[j];
+    const bool gate = p->act == ASN_SWISH;
+    const float *a = gate && !p->left ? v + p->n : v, *b = p->left ? v + p->n : v;
+    asn_activate(p->act, p->n, a, y);
+    for (int64_t j = 0; gate && j < p->n; j++)
+        y[j] *= b[j];
 }
 
 /* A row at a time through one buffer: dequantised, activated, quantised. */
@@ -258,8 +251,8 @@ static asn_status plan_gelu(asnd_call *c, act_plan *p) {
     const char *form = c->args[3].p;
     ASN_TRY(take_x(c, p, false, false));
     ASN_TRY(take_mode(c, "quantMode", &p->q.dynamic));
-    p->kind = strcmp(form, "tanh") == 0 ? GELU_TANH : GELU;
-    if (p->kind == GELU && strcmp(form, "none") != 0)
+    p->act = strcmp(form, "tanh") == 0 ? ASN_GELU_TANH : ASN_GELU;
+    if (p->act == ASN_GELU && strcmp(form, "none") != 0)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: approximate is \"%.20s\"; it must be none or tanh",
                              c->op->name, form);
@@ -303,6 +296,7 @@ asn_status asn_planner_act_quant(asnd_call *c) {
     memset(&p, 0, sizeof p);
     p.weight_scale = p.row_scale = p.bias = p.groups = p.out = -1;
     if (c->op->arg == 2) return plan_gelu(c, &p);
+    p.act = ASN_SWISH;
     p.left = asn_call_int(c, asn_call_param_named(c, "activateLeft")) != 0;
     return c->op->arg == 1 ? plan_dequant(c, &p) : plan_swiglu(c, &p);
 }

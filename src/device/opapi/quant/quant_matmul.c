@@ -14,10 +14,10 @@
  * and in what they allow. The product is one call of the int8 kernel into a temporary of
  * sums; what follows is done in chunks of whole rows that the threads share.
  */
-#include <math.h>
 #include <string.h>
 
 #include "device/cpu/gemm/gemm_int8.h"
+#include "device/opapi/core/activation.h"
 #include "device/cpu/threads.h"
 #include "device/opapi/quant/quant.h"
 
@@ -27,7 +27,8 @@ typedef struct {
     int x1, x2, bias, scale, offset, rows, out; /* operands; -1: absent */
     bool trans1, trans2;
     float factor; /* the scale that is a number */
-    int gelu;     /* 1: of erf, 2: of tanh */
+    bool gelu;    /* behind all, of erf or of tanh: */
+    asnd_activation act;
 } product_plan;
 
 /* Parameters over the columns of the result: the same for every row, or of its shape. */
@@ -69,7 +70,8 @@ typedef struct {
     const float *scale, *word_offset, *row;
     float factor;
     bool one, eight; /* one scale for all; an int8 result */
-    int gelu;
+    bool gelu;
+    asnd_activation act;
     int64_t rows, m, n, chunk_rows;
 } finish_run;
 
@@ -88,10 +90,7 @@ static void finish_row(const finish_run *f, int64_t i) {
         y[j] = y[j] * (f->scale ? f->scale[f->one ? 0 : j] : f->factor) * row;
     for (int64_t j = 0; add && j < f->n; j++)
         y[j] += add[j];
-    for (int64_t j = 0; f->gelu == 1 && j < f->n; j++)
-        y[j] = 0.5f * y[j] * erfcf(-0.70710678f * y[j]);
-    for (int64_t j = 0; f->gelu == 2 && j < f->n; j++)
-        y[j] /= 1 + expf(-1.5957691f * (y[j] + 0.044715f * y[j] * y[j] * y[j]));
+    if (f->gelu) asn_activate(f->act, f->n, y, y);
     if (!f->eight) return;
     for (int64_t j = 0; j < f->n; j++) {
         if (shift) {
@@ -128,7 +127,10 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *to = asn_exec_nd(e, p->out);
     asnd_view a, b, sum, out, rows;
     float *scale = NULL, *offset = NULL;
-    finish_run f = {.factor = p->factor, .eight = to->dtype == ASN_I8, .gelu = p->gelu};
+    finish_run f = {.factor = p->factor,
+                    .eight = to->dtype == ASN_I8,
+                    .gelu = p->gelu,
+                    .act = p->act};
     ASN_TRY(asn_quant_ints(&e->operands[p->x1], tmp, &a));
     ASN_TRY(asn_quant_ints(&e->operands[p->x2], tmp, &b));
     if (p->trans1) asn_view_swap_last(&a);
@@ -271,14 +273,14 @@ static asn_status check_reserved(const asnd_call *c) {
 
 /* FusedQuantMatmul(x1, x2, x1Scale, x2Scale, yScale, x1Offset, x2Offset, yOffset, bias,
  * x3, fusedOpType, groupSize, out): which GELU; x2Offset and x3 are reserved, too. */
-static asn_status take_gelu(const asnd_call *c, int *gelu) {
+static asn_status take_gelu(const asnd_call *c, asnd_activation *act) {
     const char *type = c->args[10].p;
     for (int i = 6; i < 10; i += 3)
         if (c->first[i] >= 0 && !asn_call_operand(c, i)->is_empty)
             return asn_error_set(ASN_ERR_VALUE, "%s: %s is reserved; it must be NULL",
                                  c->op->name, c->op->params[i].name);
-    *gelu = strcmp(type, "gelu_erf") == 0 ? 1 : strcmp(type, "gelu_tanh") == 0 ? 2 : 0;
-    if (*gelu != 0) return ASN_OK;
+    *act = strcmp(type, "gelu_erf") == 0 ? ASN_GELU : ASN_GELU_TANH;
+    if (*act == ASN_GELU || strcmp(type, "gelu_tanh") == 0) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: fusedOpType is \"%.20s\"; it must be gelu_erf or "
                          "gelu_tanh",
@@ -288,7 +290,8 @@ static asn_status take_gelu(const asnd_call *c, int *gelu) {
 /* arg 0: QuantMatmul, 1: V2, 2: V3, 3: V4, 4: QuantMatmulWeightNz, 5: V5, 6:
  * FusedQuantMatmul. */
 asn_status asn_planner_quant_matmul(asnd_call *c) {
-    int kind = c->op->arg, ndim, out = places[kind].out, gelu = 0;
+    int kind = c->op->arg, ndim, out = places[kind].out;
+    asnd_activation act = ASN_GELU;
     int64_t shape[ASN_ND_MAX_DIMS];
     bool trans1 = places[kind].trans1 >= 0 && asn_call_int(c, places[kind].trans1);
     bool trans2 = places[kind].trans2 >= 0 && asn_call_int(c, places[kind].trans2);
@@ -298,7 +301,7 @@ asn_status asn_planner_quant_matmul(asnd_call *c) {
         ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_I8) | (packs ? ASN_BIT(ASN_I32) : 0)));
     }
     if (kind >= 4) ASN_TRY(check_reserved(c));
-    if (kind == 6) ASN_TRY(take_gelu(c, &gelu));
+    if (kind == 6) ASN_TRY(take_gelu(c, &act));
     ASN_TRY(asn_quant_product_shape(c, trans1, trans2, &ndim, shape));
     ASN_TRY(check_product(c, kind, ndim, shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
@@ -316,7 +319,8 @@ asn_status asn_planner_quant_matmul(asnd_call *c) {
     p->out = c->first[out];
     p->trans1 = trans1;
     p->trans2 = trans2;
-    p->gelu = gelu;
+    p->gelu = kind == 6;
+    p->act = act;
     p->factor = kind == 0 ? (float)asn_call_double(c, 3) : 1;
     return ASN_OK;
 }
