@@ -6,7 +6,8 @@ PY      := .venv/bin/python
 BUILD   := build/dev
 JOBS    ?= $(shell nproc)
 PREFIX  ?= install
-SOURCES := $(shell git ls-files '*.c' '*.h' '*.inc' 2>/dev/null)
+# Those of git, and new ones that it does not ignore.
+SOURCES := $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.inc' 2>/dev/null)
 
 setup: .venv/.ready
 .venv/.ready: tools/bootstrap.sh pyproject.toml

@@ -1,6 +1,6 @@
 /* CPU device, operators: activations of rows (contract in activation.h). Blocks that stay
- * in the nearest cache go through the device's own loops of erfc and exp. The form of GELU
- * with erfc keeps its digits far below 0, where 1 + erf has lost them. */
+ * in the nearest cache go through the device's own loops of erfc and exp. The form of
+ * GELU with erfc keeps its digits far below 0, where 1 + erf has lost them. */
 #include "device/opapi/core/activation.h"
 
 #include "device/cpu/kernels.h"
@@ -31,6 +31,7 @@ void asn_activate(asnd_activation kind, int64_t n, const float *x, float *y) {
             t[i] = argument(kind, x[at + i]);
         loop(m, t, t, NULL, NULL);
         for (int64_t i = 0; i < m; i++)
-            y[at + i] = kind == ASN_GELU ? 0.5f * x[at + i] * t[i] : x[at + i] / (1 + t[i]);
+            y[at + i] =
+                kind == ASN_GELU ? 0.5f * x[at + i] * t[i] : x[at + i] / (1 + t[i]);
     }
 }
