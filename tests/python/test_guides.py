@@ -14,6 +14,7 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide"
 SAYS = {
+    "dask.md": [r"<class 'asnumpy.ndarray'> \d+\.\d+", r"\[0\.\d+ +0\.\d+ +0\.\d+\]"],
     "jit.md": [
         r"CacheInfo\(hits=99, misses=1, maxsize=64, currsize=1\)",
         r"step\(float64 \(20,\)\)\n\d+ steps?: .*\n\d+ temporar",

@@ -8,6 +8,7 @@ import pytest
 from oracle import assert_same, same, to_host
 
 EXPRESSIONS = """
+m.arange(0, 4, 1, "f4"), m.arange(0, 4, 1, m.int64)
 m.pad(m.arange(4, dtype="f4"), 2, mode="reflect", reflect_type="odd")
 m.pad(m.array([1.1, 2.3, 7.7], dtype="f4"), 7, mode="reflect", reflect_type="odd")
 m.pad(m.array([1.1, 2.3, 7.7], dtype="f2"), (4, 9), mode="symmetric", reflect_type="odd")

@@ -54,6 +54,7 @@ NAMES = {
 # A module -> ours, which registers our arrays with it.
 _REGISTERED = {
     "dask.array": "_dask",
+    "distributed": "_distributed",
     "einops": "_einops",
     "jax": "_jax",
     "numba": "_numba",

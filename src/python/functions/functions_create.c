@@ -459,7 +459,7 @@ asn_function_def asn_create_functions[] = {
     ASN_FUNCTION_SHOWN(
         "arange",
         "start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None",
-        "start_or_stop=None, /, stop=None, step=1, *, dtype=None, device=None, "
+        "start_or_stop=None, /, stop=None, step=1, dtype=None, *, device=None, "
         "like=None, "
         "start=None",
         asn_arange_run, "Evenly spaced values in [start, stop)."),

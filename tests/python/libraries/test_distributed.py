@@ -1,0 +1,70 @@
+"""Dask's workers in processes of their own: shares of threads and memory, spilling, a worker that dies."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import os
+import signal
+import sys
+
+import asnumpy
+import dask
+import dask.array as da
+import numpy
+from distributed import Client, LocalCluster
+
+
+def threads(_):
+    return os.environ["ASNUMPY_NUM_THREADS"]
+
+
+def slowly(block):
+    import time
+
+    time.sleep(0.2)
+    return block * 2 + 1
+
+
+if __name__ == "__main__":
+    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="300MB")
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        host = numpy.random.default_rng(0).random((400, 500))
+        x = da.from_array(asnumpy.asarray(host), chunks=(50, 500))
+        got = (da.exp(-x) + x.sum(axis=1, keepdims=True)).compute()
+        assert type(got) is asnumpy.ndarray
+        expected = numpy.exp(-host) + host.sum(axis=1, keepdims=True)
+        numpy.testing.assert_allclose(numpy.asarray(got), expected, rtol=1e-12)
+        assert set(client.gather(client.map(threads, range(4)))) == {"1"}
+        print("computed", flush=True)
+
+        with dask.config.set({"array.backend": "asnumpy"}):  # twice what the workers may hold
+            big = da.random.default_rng(1).random((5000, 15000), chunks=(250, 15000)).persist()
+        mean = float(((big * 2 + 1) ** 2).mean().compute())
+        assert abs(mean - 13 / 3) < 1e-3, mean
+        del big
+        print("spilled", flush=True)
+
+        result = client.compute(x.map_blocks(slowly, dtype=float).sum())
+        first = next(iter(client.run(os.getpid).values()))
+        os.kill(first, signal.SIGKILL)
+        numpy.testing.assert_allclose(float(result.result(timeout=60)), (host * 2 + 1).sum())
+        print("survived", flush=True)
+"""
+
+
+@pytest.mark.skipif(
+    os.environ.get("ASNUMPY_DEVICE") == "ascend", reason="processes that share an NPU's place"
+)
+def test_workers(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=240, cwd=tmp_path
+    )
+    assert done.stdout.split() == ["computed", "spilled", "survived"], done.stdout + done.stderr
+    assert done.returncode == 0
