@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
 #include "base/text.h"
 #include "device/cpu/context.h"
 #include "device/cpu/gemm/gemm.h"
@@ -14,16 +13,12 @@
 #include "device/cpu/threads.h"
 #include "device/opbase/executor.h"
 
-static void put_sets(asn_text *out) {
-#if defined(__aarch64__)
-    static const char *const names[ASN_ISA_COUNT] = {"baseline (NEON)", "", ""};
-#else
-    static const char *const names[ASN_ISA_COUNT] = {"baseline", "avx2", "avx512"};
-#endif
-    asn_isa used = asn_cpu_isa(), most = asn_cpu_isa_highest();
-    asn_text_put(out, "instruction set: %s", names[used]);
-    if (used != most)
-        asn_text_put(out, "; the processor has %s (ASNUMPY_ISA)", names[most]);
+static void put_set(asn_text *out) {
+    const asnd_context *c = asn_context_get();
+    asn_text_put(out, "instruction set: %s%s%s", c->name,
+                 c->dots_of_bytes ? ", VNNI" : "", c->dots_of_bf16 ? ", BF16" : "");
+    if (strcmp(c->name, c->highest) != 0)
+        asn_text_put(out, "; the processor has %s (ASNUMPY_ISA)", c->highest);
     asn_text_append(out, "\n", 1);
 }
 
@@ -58,7 +53,7 @@ ASN_API int32_t aclnnxDescribe(char *text, size_t room, size_t *length) {
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
                          "aclnnxDescribe: text or length is NULL");
     asn_text out = {.status = ASN_OK};
-    put_sets(&out);
+    put_set(&out);
     asn_text_put(&out, "threads: %d\n", asn_pool_threads());
     put_jit(&out);
     put_blas(&out);
