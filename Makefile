@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full test-torch fuzz numpy-suite mutants bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch fuzz numpy-suite wheels mutants bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -80,6 +80,10 @@ build/torch_npu/.ready: tests/torch/install.sh setup
 	bash tests/torch/install.sh $(PY) build/torch_npu
 test-torch: build build/torch_npu/.ready
 	ASNUMPY_OPINFO="$(OPINFO)" $(PY) -m pytest tests/torch -q
+
+# Wheels for other machines, into dist/ (tools/wheels.sh), one for each Python that is here.
+wheels:
+	bash tools/wheels.sh
 
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build
