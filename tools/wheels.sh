@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds wheels for manylinux_2_28 on x86-64, one for each interpreter given (else tools/pythons.sh's), into dist/, has auditwheel check
-# them, and tests each in an environment without a compiler (tools/newcomer.sh); ends with a line per wheel. With "aarch64" before the
-# interpreters: for aarch64, cross-compiled, of Python 3.11 (tools/wheel_aarch64.sh).
+# them, and tests each in an environment without a compiler (tools/newcomer.sh); ends with a line per wheel. Where Python 3.11 is among
+# them, on x86-64, its wheel for aarch64 follows (tools/wheel_aarch64.sh).
 #
 # usage: tools/wheels.sh [PYTHON ...]
 set -euo pipefail
@@ -38,5 +38,9 @@ for python; do
     PATH=$home/tools/bin:$PATH auditwheel show "$wheel"
     WHEEL=$wheel tools/newcomer.sh "$python"
     made+=("$wheel")
+    if [ "$name-$(uname -m)" = cp311-x86_64 ]; then
+        tools/wheel_aarch64.sh "$python"
+        made+=(dist/*-cp311-cp311-manylinux_2_28_aarch64.whl)
+    fi
 done
 ls -l "${made[@]}"

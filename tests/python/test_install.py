@@ -29,6 +29,29 @@ def test_importing_loads_no_more_than_numpy_and_the_extension():
     assert added == ["asnumpy", "asnumpy._core", "asnumpy._errstate"]
 
 
+def test_a_first_script_loads_little_and_starts_no_thread():
+    """A short script costs about what it costs with NumPy: what it does not use is not imported, opened or started."""
+    program = """
+import os, sys, numpy
+before, threads = set(sys.modules), len(os.listdir("/proc/self/task"))
+import asnumpy as np
+sieve = np.ones(1001, bool)
+for i in range(2, 32):
+    if sieve[i]:
+        sieve[i * i :: i] = False
+print(np.linspace(0, 1, 5), len(np.nonzero(sieve)[0]), np.random.default_rng().random(3).shape)
+print(len(os.listdir("/proc/self/task")) - threads, file=sys.stderr)
+print(*{n.partition(".")[0] for n in set(sys.modules) - before}, file=sys.stderr)
+print("cann/lib64/libscipy_openblas" in open("/proc/self/maps").read(), file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    started, modules, blas = done.stderr.splitlines()
+    assert started == "0" and blas == "False"
+    assert {"decimal", "fractions", "secrets", "ml_dtypes", "scipy"} & set(modules.split()) == set()
+
+
 @pytest.mark.parametrize(("line", "fetches"), [
     ("pip install asnumpy", True), ('pip install "asnumpy[monitor]"', True), ("uv add asnumpy", True),
     ("python -m pip install -U asnumpy-ascend", True), ("  - run: pip install asnumpy # x", True),
