@@ -32,7 +32,8 @@ static void put_jit(asn_text *out) {
 
 /* Others than OpenBLAS tell nothing of themselves. */
 static void put_blas(asn_text *out) {
-    char *(*config)(void), *(*core)(void);
+    char *(*config)(void);
+    char *(*core)(void);
     void *product;
     Dl_info file;
     if (asn_blas_symbol("cblas_dgemm", &product) != ASN_OK) {
