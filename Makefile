@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full test-torch fuzz numpy-suite mutants bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch fuzz numpy-suite newcomers wheels mutants bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -55,12 +55,13 @@ fuzz: $(BUILD)/build.ninja build
 
 # Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
 # on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
-# clang, a device that runs behind its launches (alone, and in an NPU's place), all of the tests with PyTorch for Ascend,
+# clang, a device that runs behind its launches (alone, and in an NPU's place), other Pythons, all of the tests with PyTorch for Ascend,
 # the HTML pages in a browser.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(PY) -m pytest tests/python -q -k browser
+	$(MAKE) newcomers
 	$(MAKE) test-torch
 	$(BUILD)/tests/c/test_cpu_math full
 	$(PY) tools/check_rows.py build build/check_rows
@@ -80,6 +81,15 @@ build/torch_npu/.ready: tests/torch/install.sh setup
 	bash tests/torch/install.sh $(PY) build/torch_npu
 test-torch: build build/torch_npu/.ready
 	ASNUMPY_OPINFO="$(OPINFO)" $(PY) -m pytest tests/torch -q
+
+# Installs from a copy and runs a minute of tests (tools/newcomer.sh) with each Python that is here, and with the oldest NumPy.
+newcomers:
+	for python in $$(tools/pythons.sh); do tools/newcomer.sh $$python || exit 1; done
+	python=$$(tools/pythons.sh 2>/dev/null | grep '3\.12' | head -1); [ -z "$$python" ] || tools/newcomer.sh $$python numpy==2.1.0
+
+# Wheels for other machines, into dist/ (tools/wheels.sh), one for each Python that is here.
+wheels:
+	bash tools/wheels.sh
 
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build

@@ -12,38 +12,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/.venv/bin/python
 tree=build/aarch64
-sysroot=/usr/aarch64-linux-gnu
+. tools/aarch64_parts.sh
+aarch64_compilers
 
-need=()
-command -v aarch64-linux-gnu-gcc >/dev/null || need+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
-command -v aarch64-linux-gnu-g++ >/dev/null || need+=(g++-aarch64-linux-gnu)
-command -v qemu-aarch64-static >/dev/null || need+=(qemu-user-static)
-if [ ${#need[@]} -gt 0 ]; then
-    sudo=""
-    [ "$(id -u)" = 0 ] || sudo=sudo
-    echo "aarch64: installing ${need[*]}"
-    $sudo apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${need[@]}" >/dev/null
-fi
-
-# ---- OpenBLAS of that machine, of the version that this environment has
+# ---- OpenBLAS, of the version that this environment has, and zlib of that machine
 blas=$tree/openblas/scipy_openblas32/lib/libscipy_openblas.so
 if [ ! -f "$blas" ]; then
     version=$("$python" -c 'import importlib.metadata as m; print(m.version("scipy-openblas32"))')
-    "$python" -m pip install -q --no-deps --only-binary :all: --target "$tree/openblas" --python-version 3.11 \
-        --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 "scipy-openblas32==$version"
+    aarch64_pip "$python" "$tree/openblas" --no-deps "scipy-openblas32==$version"
 fi
-
-# ---- zlib of that machine, from Debian's packages of the system's release, which are unpacked here
 zlib=$PWD/$tree/zlib
-if [ ! -f "$zlib/usr/include/zlib.h" ]; then
-    mkdir -p "$zlib/lists/partial"
-    apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o Dir::State::lists="$zlib/lists"
-        -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User="$(id -un)")
-    "${apt[@]}" update
-    (cd "$zlib" && "${apt[@]}" download zlib1g zlib1g-dev && for package in *.deb; do dpkg -x "$package" .; done && rm -r ./*.deb lists)
-fi
-libz=$(compgen -G "$zlib/*/aarch64-linux-gnu/libz.so.1" || compgen -G "$zlib/usr/lib/aarch64-linux-gnu/libz.so.1")
+[ -f "$zlib/usr/include/zlib.h" ] || aarch64_debian "$zlib" zlib1g zlib1g-dev
+libz=$(aarch64_zlib "$zlib")
 
 .venv/bin/cmake -B "$tree" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
     -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \

@@ -36,5 +36,7 @@ fi
 [ -x .venv/bin/python ] || python3 -m venv .venv
 .venv/bin/python -m pip install --quiet --upgrade 'pip>=24'
 .venv/bin/python -m pip install --quiet --group dev
+# The distribution's name until asnumpy-ascend: its record would claim the same files.
+.venv/bin/python -m pip uninstall --quiet --yes asnumpy 2>/dev/null
 # PyTorch is the oracle of the operators' tests; the second index has it without CUDA. Where that cannot be reached it is not asked twice.
 .venv/bin/python -m pip install --quiet --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu --group oracle

@@ -1,8 +1,9 @@
-"""Checks the Markdown files.
+"""Checks the Markdown files, and what else users read.
 
 Lines of prose have at most 100 columns; code, tables and what cannot be cut may be longer. A
 design note is one page, of at most 60 lines, and what follows `## Appendix`. The files, links and
-C names that README, CONTRIBUTING and docs mention exist. In the pages that lead through the source
+C names that README, CONTRIBUTING and docs mention exist. No page, message or recipe installs the
+package by a name from PyPI, where `asnumpy` is another project's. In the pages that lead through the source
 a function, written `name()`, is defined in one of the files that its paragraph or item names.
 """
 
@@ -25,6 +26,12 @@ SYMBOL = re.compile(r"\b(?:asnd?_|asnop_|asnrt[A-Z]|aclnnx[A-Z])\w*")
 # Of C, of CPython, a reader's own, and what a build or the bench makes.
 FOREIGN = {"fenv.h", "tgmath.h", "internal/pycore_frame.h", "program.py", "acl/acl.h"}
 FOREIGN |= {"aclnn/acl_meta.h", "aclnnop/*.h", "benchmarks/results/latest.html"}
+# What users read or copy: pages, the package's messages, recipes.
+READ = re.compile(r".*\.(md|ya?ml|rst|ipynb)|(python|examples|src|include|benchmarks)/.*|Makefile")
+# The package by its name; a folder or a wheel (./asnumpy, asnumpy_ascend-*.whl) is no name.
+BY_NAME = re.compile(
+    r"\b(?:pip3?|uv|pipx) (?:install|add|download)\b[^\n`]*?[ \"'=]asnumpy(-ascend)?(?![\w./-])"
+)
 
 
 def prose_of(text):
@@ -132,8 +139,21 @@ def lost_functions(text, tree):
         number += item.count("\n") + 1
 
 
+def installed_by_name(text):
+    """(number, what is wrong) of lines that would fetch another project's package."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if BY_NAME.search(line):
+            yield (
+                number,
+                "AsNumpy is not on PyPI, where asnumpy is another project's: pip install .",
+            )
+
+
 def faults(file, tree):
-    text = (ROOT / file).read_text()
+    text = (ROOT / file).read_text(errors="replace")
+    yield from installed_by_name(text)
+    if not file.endswith(".md"):
+        return
     yield from long_lines(text)
     yield from missing_links(file, text)
     if NOTE.fullmatch(file):
@@ -149,11 +169,11 @@ def main():
     out = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [f for f in out.split("\n") if f and (ROOT / f).exists()]
     tree = Tree(files)
-    pages = [f for f in files if f.endswith(".md")]
+    pages = [f for f in files if READ.fullmatch(f)]
     found = [(f, *fault) for f in pages for fault in faults(f, tree)]
     for file, number, what in found:
         print(f"{file}:{number}: {what}")
-    print(f"{len(pages)} Markdown files, {len(found)} faults")
+    print(f"{len(pages)} files, {len(found)} faults")
     sys.exit(bool(found))
 
 

@@ -295,6 +295,11 @@ typedef int32_t (*aclnnxNative)(char *const *operands, uint32_t *fpFlags);
 int32_t aclnnxSource(const aclnnxProgram *program, const char *name, char *text,
                      size_t room, size_t *length);
 
+/* What the device computes with, as lines "name: value": its instruction set, threads,
+ * JIT and BLAS, which is opened for it. text, room and length as of aclnnxSource. Returns
+ * an aclnnStatus. Thread-safe. */
+int32_t aclnnxDescribe(char *text, size_t room, size_t *length);
+
 /* Piecewise linear interpolation (numpy.interp): out[i] is the value at x[i], of n, of
  * the line through (xp[k], fp[k]), of `points`, xp ascending; left and right outside. All
  * float64 and contiguous; out may be x. */

@@ -6,8 +6,6 @@ Everything here is off the hot paths; what a loop calls per element or per small
 import functools
 import inspect
 import pickle
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as _np
 
@@ -502,6 +500,10 @@ def on_host(callable, args, kwargs):
     return _written(*((out, kwargs["out"]) if tuples else ((out,), (kwargs["out"],))), result)
 
 
+# By their names: importing both modules would cost a first call 2 ms.
+_NUMBERS_OF_THE_HOST = {("fractions", "Fraction"), ("decimal", "Decimal")}
+
+
 @functools.cache
 def _stays(cls):
     """Whether arguments of a type stay on the host: True, False, or None where their dtype says.
@@ -513,7 +515,9 @@ def _stays(cls):
         return False
     if issubclass(cls, (_np.ndarray, _np.generic)):
         return None if issubclass(cls, (_np.memmap, _np.generic)) or cls is _np.ndarray else True
-    return hasattr(cls, "__array_function__") or issubclass(cls, (Fraction, Decimal))
+    return hasattr(cls, "__array_function__") or any(
+        (base.__module__, base.__name__) in _NUMBERS_OF_THE_HOST for base in cls.__mro__
+    )
 
 
 def _meets_host_data(x):

@@ -1,12 +1,18 @@
-"""What AsNumpy runs on here, and what to do when that is not what was wanted.
+"""What this machine has and AsNumpy uses of it, and what to do when that is not what was wanted.
 
-python -m asnumpy.doctor
+    python -m asnumpy.doctor [--npu]
+
+begins with the processor, its instruction set, threads, JIT, BLAS and memory. With --npu, or where CANN is found,
+it says what an NPU would run and what the CPU would compute for it.
 """
 
+import argparse
 import ctypes
 import os
 import pathlib
 import platform
+import re
+import resource
 import sys
 
 import numpy
@@ -19,11 +25,63 @@ __all__ = ["report"]
 _LIBRARIES = ("libascendcl.so", "libnnopbase.so", "libopapi.so")
 _HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DEFAULT_HOME = "/usr/local/Ascend/ascend-toolkit/latest"
-_SETTINGS = (
-    "ASNUMPY_DEVICE", "ASNUMPY_FALLBACK", "ASNUMPY_FUSE", "ASNUMPY_JIT", "ASNUMPY_ISA", "ASNUMPY_NUM_THREADS",
-    "ASNUMPY_CANN_STRICT", "ASNUMPY_CPU_DEVICES", "ASNUMPY_CPU_MEMORY",
-)  # fmt: skip
 _DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+# Of both versions of Linux's control groups, inside a container.
+_GROUP_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def _text(path):
+    """What a file of the system's says, "" where there is none."""
+    try:
+        return pathlib.Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def _gigabytes(count):
+    return f"{count / 2**30:.1f} GiB"
+
+
+def _processor():
+    told = _text("/proc/cpuinfo")
+    names = re.findall(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", told, re.M)
+    yield "processor", f"{names[0] if names else 'not named'} ({platform.machine()})"
+    cores = set(re.findall(r"^physical id\s*:\s*(\d+)$.*?^core id\s*:\s*(\d+)$", told, re.M | re.S))
+    usable = len(os.sched_getaffinity(0))
+    count = f"{len(cores)} cores, " if cores else ""
+    yield "cores", f"{count}{os.cpu_count()} logical processors, {usable} of them for this process"
+
+
+def _memory():
+    told = dict(re.findall(r"^(\w+):\s+(\d+) kB$", _text("/proc/meminfo"), re.M))
+    if told:
+        total, free = (1024 * int(told[k]) for k in ("MemTotal", "MemAvailable"))
+        yield "memory", f"{_gigabytes(total)}, {_gigabytes(free)} available"
+        groups = [int(t) for t in map(_text, _GROUP_MEMORY) if t.strip().isdigit()]
+        limits = [f"{_gigabytes(n)} of the control group" for n in groups if n < total]
+        space = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if space != resource.RLIM_INFINITY:
+            limits.append(f"{_gigabytes(space)} of addresses (ulimit -v)")
+        if os.environ.get("ASNUMPY_CPU_MEMORY", "").isdigit():
+            limits.append(
+                f"{_gigabytes(int(os.environ['ASNUMPY_CPU_MEMORY']))} by ASNUMPY_CPU_MEMORY"
+            )
+        yield "memory limits", ", ".join(limits) or "none"
+
+
+def _kernels():
+    from ._custom._compiler import cache_folder
+
+    folder = cache_folder()
+    files = [p for p in folder.rglob("*.so") if p.is_file()] if folder.is_dir() else []
+    yield "compiled kernels", f"{len(files)} in {folder}"
+
+
+def _settings():
+    allowed = dict(_core._settings())
+    for name in sorted(n for n in os.environ if n.startswith("ASNUMPY_")):
+        unknown = "" if name in allowed else " (AsNumpy has no such setting)"
+        yield name, os.environ[name] + unknown
 
 
 def _find_cann():
@@ -50,12 +108,6 @@ def _missing(library):
     """Operators of CANN's that AsNumpy would call and the library lacks."""
     wanted = sorted(set(_core._cann_operators()) | set(_OPERATORS.values()))
     return [n for n in wanted if not hasattr(library, f"aclnn{n}GetWorkspaceSize")], len(wanted)
-
-
-def _device():
-    yield "devices", _core.get_device_count()
-    memory = _core.memory_stats()
-    yield "memory in use", f"{memory['bytes_in_use']} bytes, {memory['bytes_cached']} cached"
 
 
 def _cann():
@@ -105,39 +157,67 @@ def _fallbacks():
         yield f"  {dtype}", f"{len(names)} of {len(_core._cann_rows())} ufuncs on the CPU: {text}"
 
 
+def _device():
+    """The row of the device, and its name ("none" where it does not open)."""
+    try:
+        name = _core.empty(0).device
+    except (RuntimeError, ValueError) as error:
+        return "none", f"none opens: {error}"
+    if not name.startswith("cpu"):
+        return name, f"{name}, an NPU; the CPU computes what it lacks"
+    count = _core.get_device_count()
+    several = f" (shown as {count} devices)" if count > 1 else ""
+    return name, f"{name}: this machine's CPU computes{several}; no NPU is in use"
+
+
 def _advice(device):
     wish = os.environ.get("ASNUMPY_DEVICE", "auto")
-    if device.startswith("cpu") and wish != "cpu":
-        if _find_cann()[0] is None:
-            return "no NPU in use: install CANN and source its set_env.sh to run on one; without one nothing is missing"
-        return "CANN is there but reports no device: look at `npu-smi info`; ASNUMPY_DEVICE=ascend says why it does not open"
+    if device == "none":
+        return "mend what the line of the device says"
     if device.startswith("ascend"):
         return "set_fallback('error') finds what leaves the NPU; asnumpy.supports(name, dtype) tells beforehand"
-    return "nothing"
+    if wish == "cpu" or _find_cann()[0] is None:
+        return "nothing; for an NPU install CANN and source its set_env.sh"
+    return "CANN is there but reports no device: look at `npu-smi info`; ASNUMPY_DEVICE=ascend says why it does not open"
 
 
-def report():
+def report(npu=False):
     """The report as lines of text.
+
+    Parameters
+    ----------
+    npu : bool
+        Also what an NPU would run and what the CPU would compute for it, by CANN's documentation; where CANN is
+        found that is said in any case.
 
     Returns
     -------
     list of str
+
+    Examples
+    --------
+    >>> import asnumpy.doctor
+    >>> asnumpy.doctor.report()[0].split()[0]
+    'asnumpy:'
     """
+    device, told = _device()
     rows = [("asnumpy", __import__("asnumpy").__version__), ("Python", platform.python_version()),
-            ("NumPy", numpy.__version__), ("processor", f"{platform.machine()}, {os.cpu_count()} CPUs")]  # fmt: skip
-    device = "none"
-    try:
-        device = _core.empty(0).device
-        rows += [("device", device), *_device()]
-    except RuntimeError as error:
-        rows += [("device", f"does not open: {error}")]
-    rows += _cann()
-    rows += [(name, os.environ[name]) for name in _SETTINGS if name in os.environ]
-    rows += [("an NPU's fallbacks", "by what CANN documents"), *_fallbacks()]
+            ("NumPy", numpy.__version__), ("device", told), *_processor()]  # fmt: skip
+    if device != "none":
+        rows += [tuple(line.split(": ", 1)) for line in _core._describe().splitlines()]
+    rows += [*_memory(), *_kernels(), *_settings()]
+    if npu or device.startswith("ascend") or _find_cann()[0] is not None:
+        rows += [*_cann(), ("an NPU's fallbacks", "by what CANN documents"), *_fallbacks()]
     rows += [("to do", _advice(device))]
     return [f"{name + ':':<22}{value}" for name, value in rows]
 
 
 if __name__ == "__main__":
-    print("\n".join(report()))
+    parser = argparse.ArgumentParser(
+        prog="python -m asnumpy.doctor", description="What AsNumpy runs on here."
+    )
+    parser.add_argument(
+        "--npu", action="store_true", help="what an NPU would run, without one as well"
+    )
+    print("\n".join(report(parser.parse_args().npu)))
     sys.exit(0)

@@ -3,8 +3,8 @@
     asnumpy.monitor.serve(9400)
 
 serves /metrics and /healthz on a thread of its own while the program works. Needs the prometheus-client library:
-pip install "asnumpy[monitor]". Where the program has a registry or a server already, start(registry) adds the metrics to
-it. Operations are recorded as asnumpy.profile records them (of small ones one in 64 is timed).
+pip install "prometheus-client>=0.20,<1". Where the program has a registry or a server already, start(registry) adds
+the metrics to it. Operations are recorded as asnumpy.profile records them (of small ones one in 64 is timed).
 """
 
 import json
@@ -25,7 +25,7 @@ def _client():
         import prometheus_client
     except ImportError as error:
         raise ImportError(
-            'asnumpy.monitor needs the prometheus-client library: pip install "asnumpy[monitor]"'
+            'asnumpy.monitor needs the prometheus-client library: pip install "prometheus-client>=0.20,<1"'
         ) from error
     return prometheus_client
 

@@ -1,17 +1,17 @@
-/* L0 base: the instruction-set level, from CPUID and ASNUMPY_ISA, moves and the caches.
+/* L0 base: the instruction-set level, from CPUID and a setting, moves and the caches.
  */
 #include "base/cpu.h"
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-static asn_isa detect(void) {
+#include "base/settings.h"
+
+asn_isa asn_cpu_isa_highest(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -24,36 +24,13 @@ static asn_isa detect(void) {
     return ASN_ISA_BASELINE;
 }
 
-/* The highest level that ASNUMPY_ISA allows; *wrong is its value where it is no level. */
-static int allowed(const char **wrong) {
-    static const char *const names[ASN_ISA_COUNT] = {"baseline", "avx2", "avx512"};
-    const char *wish = getenv("ASNUMPY_ISA");
-    *wrong = NULL;
-    if (!wish || !*wish) return ASN_ISA_COUNT - 1;
-    for (int i = 0; i < ASN_ISA_COUNT; i++)
-        if (!strcmp(wish, names[i])) return i;
-    *wrong = wish;
-    return ASN_ISA_COUNT - 1;
-}
-
-asn_status asn_cpu_isa_check(void) {
-    const char *wrong;
-    (void)allowed(&wrong);
-    return wrong ? asn_error_set(ASN_ERR_VALUE,
-                                 "ASNUMPY_ISA is '%s'; it may be 'baseline', 'avx2' or "
-                                 "'avx512'",
-                                 wrong)
-                 : ASN_OK;
-}
-
 asn_isa asn_cpu_isa(void) {
     static int resolved = -1; /* a race resolves to the same value */
     int isa = __atomic_load_n(&resolved, __ATOMIC_RELAXED);
     if (isa >= 0) return (asn_isa)isa;
-    const char *wrong;
-    int most = allowed(&wrong);
-    isa = (int)detect();
-    if (most < isa) isa = most;
+    int most = asn_setting_choice(ASN_SETTING_ISA); /* in the order of asn_isa */
+    isa = (int)asn_cpu_isa_highest();
+    if (most >= 0 && most < isa) isa = most;
     __atomic_store_n(&resolved, isa, __ATOMIC_RELAXED);
     return (asn_isa)isa;
 }
@@ -133,9 +110,7 @@ static void find_caches(void) {
     caches.first = within(told.first, 16 << 10, 256 << 10, 32 << 10);
     caches.second = within(told.second, 128 << 10, 16 << 20, 1 << 20);
     caches.last = within(told.last, 1 << 20, 1 << 30, 32 << 20);
-    const char *wish = getenv("ASNUMPY_LAST_CACHE");
-    if (wish)
-        caches.last = within(strtoll(wish, NULL, 10), 32 << 10, 1 << 30, caches.last);
+    caches.last = asn_setting_number(ASN_SETTING_LAST_CACHE, caches.last);
 }
 
 asn_cache_sizes asn_cpu_caches(void) {

@@ -25,9 +25,8 @@ static inline void asn_cpu_relax(void) {
 #endif
 }
 
-/* ASN_ERR_VALUE where ASNUMPY_ISA names none of them. For whoever opens a device:
- * asn_cpu_isa reads such a name as none. */
-ASN_CHECK_RESULT asn_status asn_cpu_isa_check(void);
+/* What the processor has, whatever ASNUMPY_ISA leaves of it. */
+asn_isa asn_cpu_isa_highest(void);
 
 /* How the processor's own move of bytes ("rep movsb") does between places that the first
  * cache does not hold: no better than vectors; well where both places lie alike in their

@@ -4,8 +4,7 @@
  * place, has them. */
 #include "graph/opcodes.h"
 
-#include <stdlib.h>
-
+#include "base/settings.h"
 #include "graph/device/fallback.h"
 #include "ops/added.h"
 #include "runtime/acl_api.h"
@@ -15,9 +14,8 @@ static uint16_t opcodes[ASN_OP_COUNT + ASN_OP_ADDED]; /* + 1; 0: not asked yet *
 bool asn_fuse_enabled(void) {
     static int enabled = -1;
     if (enabled < 0) {
-        const char *wish = getenv("ASNUMPY_FUSE");
-        enabled =
-            asn_acl.aclnnxFused && asn_acl.aclnnxOpcode && !(wish && wish[0] == '0');
+        enabled = asn_acl.aclnnxFused && asn_acl.aclnnxOpcode &&
+                  asn_setting_choice(ASN_SETTING_FUSE) != 0;
     }
     return enabled;
 }

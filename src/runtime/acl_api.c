@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/settings.h"
 
 asn_acl_api asn_acl, asn_acl_below[ASN_LAYERS];
 
@@ -104,8 +105,7 @@ static asn_status look_up(void *handle, const char *soname, const char *name,
 /* CANN has none of these; ASNUMPY_CANN_STRICT=1 does without them everywhere, to show
  * that the library can. */
 static bool wants_relatives(void) {
-    const char *strict = getenv("ASNUMPY_CANN_STRICT");
-    return !strict || !*strict || *strict == '0';
+    return asn_setting_choice(ASN_SETTING_CANN_STRICT) != 1;
 }
 
 /* `from`: the libraries' handles. */
@@ -143,6 +143,7 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxSource);
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);
+    ASN_OPTIONAL(aclnnxDescribe);
     if (!api->aclnnxPrepare || !api->aclnnxRun || !api->aclnnxRelease)
         api->aclnnxFused = NULL; /* an older device */
 #undef ASN_OPTIONAL

@@ -40,6 +40,7 @@ typedef struct {
     __typeof__(aclnnxSource) *aclnnxSource;
     __typeof__(aclnnxInterp) *aclnnxInterp;
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;
+    __typeof__(aclnnxDescribe) *aclnnxDescribe;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/settings.h"
 #include "runtime/acl_api.h"
 #include "runtime/forks.h"
 #include "runtime/memory/memory_pool.h"
@@ -53,14 +53,9 @@ static asn_status try_kind(const char *kind) {
 }
 
 static asn_status load_libraries(void) {
-    ASN_TRY(asn_cpu_isa_check()); /* the host's numbers are made beside an NPU, too */
-    const char *wish = getenv("ASNUMPY_DEVICE");
-    if (!wish || !*wish) wish = "auto";
-    if (!strcmp(wish, "cpu") || !strcmp(wish, "ascend")) return try_kind(wish);
-    if (strcmp(wish, "auto") != 0)
-        return asn_error_set(
-            ASN_ERR_VALUE, "ASNUMPY_DEVICE is '%s'; it may be 'cpu', 'ascend' or 'auto'",
-            wish);
+    ASN_TRY(asn_settings_check());
+    const char *wish = asn_setting_text(ASN_SETTING_DEVICE);
+    if (wish && strcmp(wish, "auto") != 0) return try_kind(wish);
     const char *home = getenv("ASCEND_HOME_PATH"),
                *toolkit = getenv("ASCEND_TOOLKIT_HOME");
     if ((home || toolkit) && try_kind("ascend") == ASN_OK) {
@@ -81,7 +76,7 @@ static asn_status use_device(int number) {
     asn_queue_open(stream, number);
     ASN_TRY(asn_pool_select(number));
     device.current = number;
-    asn_stream_lags = getenv("ASNUMPY_CPU_LAUNCH_DELAY_US") != NULL;
+    asn_stream_lags = asn_setting_text(ASN_SETTING_CPU_LAUNCH_DELAY_US) != NULL;
     return ASN_OK;
 }
 

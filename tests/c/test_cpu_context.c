@@ -1,5 +1,5 @@
 /* The context: one for all threads, that of the instruction set that ASNUMPY_ISA leaves,
- * with every table that engines take for granted; and what that variable may say. */
+ * with every table that engines take for granted. */
 #include <pthread.h>
 
 #include "base/cpu.h"
@@ -74,27 +74,9 @@ static void test_of_this_set(void) {
     CHECK((c->moves == asn_moves_baseline) == (isa == ASN_ISA_BASELINE));
 }
 
-static void test_names(void) {
-    static const char *const wrong[] = {"foo", "AVX2", "avx512 ", "avx5120"},
-                             *const right[] = {"", "baseline", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        char text[128];
-        snprintf(text, sizeof text,
-                 "ASNUMPY_ISA is '%s'; it may be 'baseline', 'avx2' or 'avx512'",
-                 wrong[i]);
-        setenv("ASNUMPY_ISA", wrong[i], 1);
-        CHECK(asn_cpu_isa_check() == ASN_ERR_VALUE && !strcmp(asn_error_message(), text));
-        setenv("ASNUMPY_ISA", right[i], 1);
-        CHECK(asn_cpu_isa_check() == ASN_OK);
-    }
-    unsetenv("ASNUMPY_ISA");
-    CHECK(asn_cpu_isa_check() == ASN_OK);
-}
-
 int main(void) {
     test_one_for_all();
     test_complete();
     test_of_this_set();
-    test_names();
     return check_report("context");
 }

@@ -7,6 +7,7 @@ import warnings
 from fractions import Fraction
 
 import asnumpy
+import ml_dtypes
 import numpy as np
 import pytest
 from oracle import DTYPES, assert_same, same, sample, to_host
@@ -249,7 +250,6 @@ def test_data_for_the_host():
 
 
 def test_bfloat16():
-    ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs ml_dtypes")
     assert asnumpy.bfloat16 is ml_dtypes.bfloat16
     host = np.arange(-4, 4, 0.37, dtype=np.float32).astype(ml_dtypes.bfloat16)
     a = asnumpy.array(host)

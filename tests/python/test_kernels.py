@@ -7,6 +7,7 @@ import sys
 import threading
 
 import asnumpy
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -411,7 +412,6 @@ def test_in_fused_programs(rng):
 
 def test_bfloat16(rng):
     """Arithmetic in float, memory in bfloat16; in fused programs and beside them."""
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     a = np.concatenate(
         [rng.standard_normal(5000), [np.nan, np.inf, -np.inf, 0.0, -0.0, 3e38, 1e-40]]
     )

@@ -140,7 +140,8 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", no_client)
     with pytest.raises(
-        ImportError, match=r'needs the prometheus-client library: pip install "asnumpy\[monitor\]"'
+        ImportError,
+        match=r'needs the prometheus-client library: pip install "prometheus-client>=0.20,<1"',
     ):
         monitor.serve(0)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import asnumpy
+import ml_dtypes
 import numpy as np
 import pytest
 from conftest import NPU
@@ -76,7 +77,6 @@ def test_long_sums_of_bytes():
 
 @pytest.mark.parametrize("k", [1, 3, 64, 515, 4099])
 def test_bfloat16_accumulates_in_float32(k):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     r = np.random.default_rng(k)
     x = r.standard_normal((70, k)).astype(ml_dtypes.bfloat16)
     y = r.standard_normal((k, 90)).astype(ml_dtypes.bfloat16)

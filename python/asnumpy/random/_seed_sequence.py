@@ -2,7 +2,7 @@
 
 import abc
 import operator
-import secrets
+import os
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class SeedSequence(ISpawnableSeedSequence):
             )
         if entropy is None:
             _refuse_tracing("a random generator seeds from the system")
-            entropy = secrets.randbits(128)
+            entropy = int.from_bytes(os.urandom(16), "little")
         elif not isinstance(entropy, (int, np.integer, list, tuple, range, np.ndarray, ndarray)):
             raise TypeError(
                 f"SeedSequence expects int or sequence of ints for entropy not {entropy}"

@@ -11,10 +11,7 @@
  */
 #include "device/acl/internal.h"
 
-#include <stdlib.h>
 #include <time.h>
-
-#include "base/cpu.h"
 
 static asnd_arena contexts = ASN_ARENA_INIT("context", sizeof(rt_context), 1 << 16, true);
 static _Thread_local rt_context *current;
@@ -90,11 +87,11 @@ __attribute__((constructor)) static void register_fork(void) {
 /* ---- initialisation */
 
 /* Initialises the runtime; once per process until aclFinalize. The configuration file is
- * accepted and not read: it configures NPU dumps. A value of ASNUMPY_ISA that names no
- * instruction set is refused. */
+ * accepted and not read: it configures NPU dumps. A setting with a wrong value is refused
+ * (base/settings.h). */
 ASN_API aclError aclInit(const char *configPath) {
     (void)configPath;
-    asn_status status = asn_cpu_isa_check();
+    asn_status status = asn_settings_check();
     if (status != ASN_OK) return rt_fail_status(status);
     pthread_mutex_lock(&runtime.lock);
     bool again = runtime.initialised;
@@ -126,9 +123,7 @@ int32_t rt_device_count(void) {
     static _Atomic int32_t count;
     int32_t n = atomic_load_explicit(&count, memory_order_relaxed);
     if (n == 0) {
-        const char *text = getenv("ASNUMPY_CPU_DEVICES");
-        n = text ? atoi(text) : 1;
-        n = n < 1 ? 1 : n > RT_MAX_DEVICES ? RT_MAX_DEVICES : n;
+        n = (int32_t)asn_setting_number(ASN_SETTING_CPU_DEVICES, 1);
         atomic_store_explicit(&count, n, memory_order_relaxed);
     }
     return n;

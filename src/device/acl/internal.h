@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/forks.h"
+#include "base/settings.h"
 #include "base/status.h"
 #include "device/acl/asnrt.h"
 
@@ -16,7 +17,7 @@ typedef struct rt_context {
     rt_stream *stream;
 } rt_context;
 
-enum { RT_MAX_DEVICES = 64 };
+enum { RT_MAX_DEVICES = ASN_MAX_DEVICES };
 
 /* Contexts (device.c). The calling thread's context, or the one of the first set device;
  * NULL, with the error set and *code holding the aclError, when no device is set. */

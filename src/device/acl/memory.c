@@ -88,8 +88,8 @@ static bool registry_grow(void) {
 
 /* Bytes. */
 static size_t machine_memory(void) {
-    const char *text = getenv("ASNUMPY_CPU_MEMORY");
-    if (text != NULL && atoll(text) > 0) return (size_t)atoll(text);
+    int64_t limit = asn_setting_number(ASN_SETTING_CPU_MEMORY, 0);
+    if (limit > 0) return (size_t)limit;
     return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 

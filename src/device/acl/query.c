@@ -8,7 +8,6 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,8 +19,8 @@ ASN_API const char *aclrtGetSocName(void) {
     static _Atomic int state; /* 0: not read, 1: being read, 2: read */
     int unread = 0;
     if (atomic_compare_exchange_strong(&state, &unread, 1)) {
-        const char *wish = getenv("ASNUMPY_CPU_SOC");
-        snprintf(name, sizeof name, "%s", wish != NULL && *wish ? wish : "Ascend910B3");
+        const char *wish = asn_setting_text(ASN_SETTING_CPU_SOC);
+        snprintf(name, sizeof name, "%s", wish != NULL ? wish : "Ascend910B3");
         atomic_store(&state, 2);
     }
     while (atomic_load(&state) != 2)

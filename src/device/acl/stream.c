@@ -70,8 +70,7 @@ static int64_t launch_delay_ns(void) {
 #endif
     int64_t ns = atomic_load_explicit(&known, memory_order_relaxed);
     if (ns < 0) {
-        const char *wish = getenv("ASNUMPY_CPU_LAUNCH_DELAY_US");
-        ns = wish != NULL && atoll(wish) > 0 ? atoll(wish) * 1000 : 0;
+        ns = 1000 * asn_setting_number(ASN_SETTING_CPU_LAUNCH_DELAY_US, 0);
         atomic_store_explicit(&known, ns, memory_order_relaxed);
     }
     return ns;

@@ -55,6 +55,7 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 #endif
 
 static const asnd_context baseline = {
+    .name = "baseline",
     .fills = {asn_kernels_generated_baseline, asn_kernels_half_casts},
     .moves = asn_moves_baseline,
     .steps = &asn_steps_baseline,
@@ -87,6 +88,7 @@ static const asnd_context baseline = {
 
 #if defined(__x86_64__)
 static const asnd_context avx2 = {
+    .name = "avx2",
     .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
               asn_kernels_half_casts, asn_kernels_half_casts_avx2, asn_kernels_casts_avx2,
               asn_kernels_complex_avx2, asn_kernels_divide_avx2,
@@ -121,6 +123,7 @@ static const asnd_context avx2 = {
 };
 
 static const asnd_context avx512 = {
+    .name = "avx512",
     .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
               asn_kernels_generated_avx512, asn_kernels_half_casts,
               asn_kernels_half_casts_avx512, asn_kernels_exponents_avx512,
@@ -179,6 +182,7 @@ static void leave_out(asnd_context *c) {
 
 static void set_up(void) {
     context = *rows[asn_cpu_isa()];
+    context.highest = rows[asn_cpu_isa_highest()]->name;
     leave_out(&context);
     for (int i = 0; i < ASN_CONTEXT_FILLS && context.fills[i]; i++)
         context.fills[i](&kernels);

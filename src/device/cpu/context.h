@@ -28,6 +28,10 @@ typedef struct {
 } asnd_share;
 
 typedef struct {
+    /* The instruction set as ASNUMPY_ISA has it, and the highest that the processor has.
+     */
+    const char *name, *highest;
+
     /* Elementwise loops, casts, folds and what else ops.def and the generator give
      * (kernels.h): `fills` put them there one after the other, later ones over earlier
      * ones; NULL ends the list. */

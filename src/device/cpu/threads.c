@@ -25,17 +25,17 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/forks.h"
+#include "base/settings.h"
 #include "device/cpu/fpflags.h"
 
 enum {
-    MAX_THREADS = 512,
+    MAX_THREADS = ASN_MAX_THREADS,
     SPIN_NS = 40000,       /* how long an idle worker stays hot */
     LONG_SPIN_NS = 500000, /* ... while its calls follow one another within this time */
     TAKEN_NS = 100000,     /* between two looks at the clock: another thread ran, */
@@ -189,11 +189,8 @@ static int usable_cpus(cpu_set_t *set) {
 }
 
 static int default_threads(void) {
-    const char *wish = getenv("ASNUMPY_NUM_THREADS");
-    if (wish) {
-        long n = strtol(wish, NULL, 10);
-        if (n > 0) return n < MAX_THREADS ? (int)n : MAX_THREADS;
-    }
+    int wish = (int)asn_setting_number(ASN_SETTING_NUM_THREADS, 0);
+    if (wish > 0) return wish;
     cpu_set_t set;
     int n = usable_cpus(&set);
     return n < MAX_THREADS ? n : MAX_THREADS;

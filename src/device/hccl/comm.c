@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/forks.h"
+#include "base/settings.h"
 
 typedef struct {
     asnd_slot slot;
@@ -156,8 +157,7 @@ static hccl_comm *comm_new(uint64_t key, uint32_t size, uint32_t rank,
 
 /* The sockets to the ranks below, in fds. */
 static bool connect_down(hccl_comm *c, int *fds, bool *local, int64_t deadline) {
-    const char *wish = getenv("ASNUMPY_HCCL_TRANSPORT");
-    bool tcp = wish != NULL && strcmp(wish, "tcp") == 0;
+    bool tcp = asn_setting_choice(ASN_SETTING_HCCL_TRANSPORT) == 0; /* "tcp" */
     const char *here = c->addresses[c->rank].machine;
     for (uint32_t k = 0; k < c->rank; k++) {
         const hccl_address *to = &c->addresses[k];

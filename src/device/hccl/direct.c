@@ -9,9 +9,10 @@
  */
 #include "device/hccl/internal.h"
 
-#include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/settings.h"
 
 enum { UNKNOWN, READS, READS_NOT };
 
@@ -36,8 +37,7 @@ void hccl_direct_offer(hccl_direct *mine, const uint64_t *word) {
 
 /* ASNUMPY_HCCL_TRANSPORT=ring keeps to the ring, for tests. */
 static bool allowed(void) {
-    const char *wish = getenv("ASNUMPY_HCCL_TRANSPORT");
-    return wish == NULL || strcmp(wish, "ring") != 0;
+    return asn_setting_choice(ASN_SETTING_HCCL_TRANSPORT) != 1; /* "ring" */
 }
 
 /* Once for each link, at the first long message, since the other side may start

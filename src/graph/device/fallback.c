@@ -6,9 +6,7 @@
  * slow; a capture writes such a step down as work of the host's. */
 #include "graph/device/fallback.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/settings.h"
 #include "graph/capture/capture.h"
 #include "graph/engine.h"
 #include "graph/fp.h"
@@ -31,10 +29,9 @@ static struct {
 /* ASNUMPY_FALLBACK=error|warn|silent is the policy until one is set. */
 static asn_fallback policy_now(void) {
     if (!state.chosen) {
-        const char *wish = getenv("ASNUMPY_FALLBACK");
-        state.policy = wish && !strcmp(wish, "error")    ? ASN_FALLBACK_ERROR
-                       : wish && !strcmp(wish, "silent") ? ASN_FALLBACK_SILENT
-                                                         : ASN_FALLBACK_WARN;
+        int wish =
+            asn_setting_choice(ASN_SETTING_FALLBACK); /* in the order of the enum */
+        state.policy = wish < 0 ? ASN_FALLBACK_WARN : (asn_fallback)wish;
         state.chosen = true;
     }
     return state.policy;

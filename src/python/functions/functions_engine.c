@@ -7,6 +7,7 @@
 #include "python/functions/function.h"
 
 #include "base/alloc.h"
+#include "base/settings.h"
 #include "graph/device/cann.h"
 #include "graph/device/fallback.h"
 
@@ -217,6 +218,36 @@ static PyObject *f_cann_operators(PyObject *const *v) {
     return cann_names(true);
 }
 
+/* For `asnumpy.doctor`: the CPU device's lines, of the host's beside an NPU. */
+static PyObject *f_describe(PyObject *const *v) {
+    (void)v;
+    char text[2048];
+    size_t length = 0;
+    ASN_PY_TRY(asn_device_open());
+    const asn_acl_api *api = asn_acl.aclnnxDescribe ? &asn_acl : &asn_host;
+    if (api == &asn_host) ASN_PY_TRY(asn_fallback_ready());
+    int code = api->aclnnxDescribe(text, sizeof text, &length);
+    if (code)
+        return asn_raise(asn_acl_status(code, api->aclGetRecentErrMsg(), "describe"));
+    return PyUnicode_DecodeUTF8(
+        text, (Py_ssize_t)(length < sizeof text ? length : sizeof text), "replace");
+}
+
+/* For tests and `asnumpy.doctor`: (name, what it may be) of each setting. */
+static PyObject *f_settings(PyObject *const *v) {
+    (void)v;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < ASN_SETTING_COUNT; i++) {
+        char text[128];
+        PyObject *row =
+            Py_BuildValue("(ss)", asn_setting_name((asn_setting)i),
+                          asn_setting_allowed((asn_setting)i, text, sizeof text));
+        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 /* (policy): sets it, and returns the previous one. */
 static PyObject *f_set_fallback(PyObject *const *v) {
     static const char *const names[] = {"error", "warn", "silent"};
@@ -262,6 +293,9 @@ asn_function_def asn_engine_functions[] = {
         "\"silent\" computes it. Returns the previous policy."),
     ASN_FUNCTION("_cann_place", "name, dtype, operators, /", f_cann_place,
                  "Where an NPU would compute it, by what CANN documents."),
+    ASN_FUNCTION("_describe", "", f_describe, "What the CPU computes with, by lines."),
+    ASN_FUNCTION("_settings", "", f_settings,
+                 "(name, what it may be) of each setting of the environment."),
     ASN_FUNCTION("_cann_rows", "", f_cann_rows, "The names of the table's ufuncs."),
     ASN_FUNCTION("_cann_operators", "", f_cann_operators,
                  "The operators of CANN's that the table's rows name."),

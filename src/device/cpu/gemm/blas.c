@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "base/forks.h"
+#include "base/settings.h"
 #include "device/cpu/gemm/gemm.h"
 
 static struct {
@@ -111,8 +112,8 @@ static bool try_beside_us(void) {
 static void open_any(void) {
     static const char *const system[] = {"libopenblas.so.0", "libopenblas.so",
                                          "libcblas.so.3", "libblas.so.3"};
-    const char *wish = getenv("ASNUMPY_OPENBLAS");
-    if (wish && *wish) {
+    const char *wish = asn_setting_text(ASN_SETTING_OPENBLAS);
+    if (wish) {
         try_open(wish);
         return;
     }

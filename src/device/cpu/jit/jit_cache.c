@@ -9,7 +9,6 @@
 #include "device/cpu/jit/jit.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -18,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/forks.h"
 #include "base/hash.h"
+#include "base/settings.h"
 #include "device/cpu/context.h"
 #include "device/cpu/jit/jit_program.h"
 
@@ -40,10 +40,8 @@ static int switched = -1;               /* asnd_jit_mode; -1: not asked yet */
 asnd_jit_mode asn_jit_now(void) {
     int mode = __atomic_load_n(&switched, __ATOMIC_RELAXED);
     if (mode < 0) {
-        const char *wish = getenv("ASNUMPY_JIT");
-        mode = wish && strcmp(wish, "0") == 0        ? ASN_JIT_OFF
-               : wish && strcmp(wish, "always") == 0 ? ASN_JIT_ALWAYS
-                                                     : ASN_JIT_ON;
+        int wish = asn_setting_choice(ASN_SETTING_JIT); /* in the order of the enum */
+        mode = wish < 0 ? ASN_JIT_ON : wish;
         if (!asn_context_get()->pieces) mode = ASN_JIT_OFF;
         __atomic_store_n(&switched, mode, __ATOMIC_RELAXED);
     }

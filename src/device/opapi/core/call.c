@@ -11,10 +11,10 @@
  */
 #include "device/opapi/core/call.h"
 
-#include <string.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/settings.h"
 
 /* The error of a parameter that is NULL and may not be. */
 static asn_status absent(const asnd_call *c, int i) {
@@ -44,8 +44,8 @@ static bool is_strict(void) {
     static _Atomic int8_t known; /* 0: not yet */
     int8_t strict = atomic_load_explicit(&known, memory_order_relaxed);
     if (strict == 0) {
-        const char *wish = getenv("ASNUMPY_CANN_STRICT");
-        strict = may_be_strict && wish != NULL && *wish != 0 && *wish != '0' ? 1 : -1;
+        bool wish = asn_setting_choice(ASN_SETTING_CANN_STRICT) == 1;
+        strict = may_be_strict && wish ? 1 : -1;
         atomic_store_explicit(&known, strict, memory_order_relaxed);
     }
     return strict > 0;
