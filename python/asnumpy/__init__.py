@@ -132,7 +132,7 @@ _LAZY = {
     "_polynomials": "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval "
     "roots",
     "_namespace": "__array_namespace_info__",
-    "_devices": "supports",
+    "_devices": "supports to_numpy",
     "_profile": "profile",
     "_streams": "Event Stream batch current_stream default_stream stream",
     "_jit": "disable_jit jit",

@@ -9,7 +9,7 @@ from ._core import asanyarray, asarray, stack
 def astype(x, dtype, /, *, copy=True, device=None):
     """A copy of an array in another dtype."""
     if isinstance(x, _np.generic):
-        return asarray(x).astype(dtype)[()]
+        return asarray(x, device=device).astype(dtype)[()]
     if isinstance(x, _np.ndarray):
         x = asarray(x)
     if not isinstance(x, _core.ndarray):
@@ -18,10 +18,8 @@ def astype(x, dtype, /, *, copy=True, device=None):
             if not isinstance(x, _np.ndarray | _np.generic)
             else TypeError("pass an asnumpy array")
         )
-    if device is not None and device != x.device:
-        raise ValueError(
-            f'Device not understood. Only "{x.device}" is allowed, but received: {device}'
-        )
+    if device is not None:
+        x.to_device(device)  # which refuses another
     return x.astype(dtype, copy=copy)
 
 
