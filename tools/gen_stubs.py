@@ -43,6 +43,8 @@ OWN = """
 _ShapeT = _TypeVar("_ShapeT", bound=tuple[int, ...], default=tuple[Any, ...], covariant=True)
 _DTypeT = _TypeVar("_DTypeT", bound=_np.dtype[Any], default=_np.dtype[Any], covariant=True)
 
+class _ArrayType(_abc.ABCMeta): ...
+
 # What becomes an array: ours, or whatever NumPy takes.
 _ArrayLike = ndarray | _HostLike
 _Scalar = complex | _np.generic
@@ -247,7 +249,7 @@ def class_text(name, cls, methods, attributes, bases=""):
     elif issubclass(cls, Exception):
         bases = f"(_b.{next(c.__name__ for c in cls.__mro__ if c.__module__ == 'builtins')})"
     if name == "ndarray":
-        bases = "(Generic[_ShapeT, _DTypeT])"
+        bases = "(Generic[_ShapeT, _DTypeT], metaclass=_ArrayType)"
     lines = [f"class {name}{bases}:\n"]
     if name == "ndarray":
         lines.append(

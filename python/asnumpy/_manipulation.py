@@ -12,7 +12,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
         return asarray(x, device=device).astype(dtype)[()]
     if isinstance(x, _np.ndarray):
         x = asarray(x)
-    if not isinstance(x, _core.ndarray):
+    if not _core._is_array(x):
         raise (
             TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
             if not isinstance(x, _np.ndarray | _np.generic)
@@ -90,7 +90,7 @@ def extract(condition, arr):
 
 def put(a, ind, v, mode="raise"):
     """a.flat[ind] = v."""
-    if not isinstance(a, _core.ndarray):
+    if not _core._is_array(a):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
     return a.put(ind, v, mode=mode)
 

@@ -347,7 +347,7 @@ def _call(name, args, kwargs):
     arrays = builtins.list(_arrays(args))
     dtypes = {a.dtype for a in arrays}
     dtype = _np.result_type(*dtypes) if dtypes else None
-    device = next((a.device for a in arrays if isinstance(a, _core.ndarray)), None)
+    device = next((a.device for a in arrays if _core._is_array(a)), None)
     return find(name, device=device, dtype=dtype).function(*args, **kwargs)
 
 

@@ -88,6 +88,10 @@ print("done")
 """
 
 
+def test_reset():
+    assert np.reset_device() is np.reset_device(0) is np.reset_device(KIND) is None
+
+
 def test_several_devices():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False,
                           env={**os.environ, "ASNUMPY_CPU_DEVICES": "2"})  # fmt: skip

@@ -159,8 +159,8 @@ static PyObject *f_get_device_count(PyObject *const *v) {
 
 /* (device): waits for it and gives cached memory back to it. */
 static PyObject *f_reset_device(PyObject *const *v) {
-    int device;
-    if (read_device(v[0], &device) < 0) return NULL;
+    int device = 0;
+    if (v[0] && read_device(v[0], &device) < 0) return NULL;
     ASN_PY_TRY(asn_device_reset(device));
     Py_RETURN_NONE;
 }
