@@ -127,7 +127,7 @@ class AsNumpy(Peer):
         return self.np.array(array)
 
     def host(self, result):
-        return result.to_numpy() if isinstance(result, self.np.ndarray) else numpy.asarray(result)
+        return result.to_numpy() if type(result) is self.np.ndarray else numpy.asarray(result)
 
 
 class SciPy(Peer):

@@ -35,12 +35,19 @@ import contextlib as _contextlib
 
 import numpy as _np
 from numpy.typing import ArrayLike as _HostLike, DTypeLike
+from typing_extensions import TypeVar as _TypeVar
 
 {imports}
 """
 OWN = """
+_ShapeT = _TypeVar("_ShapeT", bound=tuple[int, ...], default=tuple[Any, ...], covariant=True)
+_DTypeT = _TypeVar("_DTypeT", bound=_np.dtype[Any], default=_np.dtype[Any], covariant=True)
+
+class _ArrayType(_abc.ABCMeta): ...
+
 # What becomes an array: ours, or whatever NumPy takes.
 _ArrayLike = ndarray | _HostLike
+_Scalar = complex | _np.generic
 _Axis = SupportsIndex | Sequence[SupportsIndex] | None
 _Shape = SupportsIndex | Sequence[SupportsIndex]
 _Out = ndarray | tuple[ndarray | None, ...] | None
@@ -98,9 +105,9 @@ RESULTS = {
 RESULT = {name: result for result, names in RESULTS.items() for name in names.split()}
 ATTRIBUTES = {
     "T": "ndarray", "mT": "ndarray", "base": "Any", "ctypes": "Any", "data": "memoryview",
-    "device": "str", "dtype": "_np.dtype[Any]", "flags": "Any", "flat": "flatiter", "imag": "ndarray",
+    "device": "str", "dtype": "_DTypeT", "flags": "Any", "flat": "flatiter", "imag": "ndarray",
     "itemset": "Any", "itemsize": "int", "nbytes": "int", "ndim": "int", "real": "ndarray",
-    "shape": "tuple[int, ...]", "size": "int", "strides": "tuple[int, ...]",
+    "shape": "_ShapeT", "size": "int", "strides": "tuple[int, ...]",
     "__array_interface__": "dict[str, Any]", "__array_struct__": "Any", "__array_priority__": "float",
 }  # fmt: skip
 SETTABLE = {"dtype", "flat", "imag", "real", "shape", "strides"}
@@ -189,8 +196,7 @@ def function_text(name, function, result, indent="", bound="self, "):
         parameters = f"{bound if indent else ''}*args: Any, **kwargs: Any"
     else:
         parameters = parameters_of(signature)
-    ignore = "  # type: ignore[misc]" if name == "__ipow__" else ""
-    return f"{indent}def {name}({parameters}) -> {result}: ...{ignore}\n"
+    return f"{indent}def {name}({parameters}) -> {result}: ...\n"
 
 
 def operator_text(name):
@@ -242,6 +248,8 @@ def class_text(name, cls, methods, attributes, bases=""):
         bases = "(metaclass=_abc.ABCMeta)"
     elif issubclass(cls, Exception):
         bases = f"(_b.{next(c.__name__ for c in cls.__mro__ if c.__module__ == 'builtins')})"
+    if name == "ndarray":
+        bases = "(Generic[_ShapeT, _DTypeT], metaclass=_ArrayType)"
     lines = [f"class {name}{bases}:\n"]
     if name == "ndarray":
         lines.append(
@@ -309,7 +317,9 @@ class _Unary(ufunc):
     @overload
     def __call__(self, x: ndarray, out: _Out = ..., /, *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> ndarray: ...
     @overload
-    def __call__(self, x: _ArrayLike, /, out: _Out = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> Any: ...
+    def __call__(self, x: _Scalar, /, out: None = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> Any: ...
+    @overload
+    def __call__(self, x: _ArrayLike, /, out: _Out = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> ndarray: ...
 
 class _Binary(ufunc):
     @overload
@@ -317,7 +327,9 @@ class _Binary(ufunc):
     @overload
     def __call__(self, x1: _ArrayLike, x2: ndarray, /, out: _Out = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> ndarray: ...
     @overload
-    def __call__(self, x1: _ArrayLike, x2: _ArrayLike, /, out: _Out = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> Any: ...
+    def __call__(self, x1: _Scalar, x2: _Scalar, /, out: None = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> Any: ...
+    @overload
+    def __call__(self, x1: _ArrayLike, x2: _ArrayLike, /, out: _Out = ..., *, where: Any = ..., casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = ..., subok: _b.bool = ..., signature: Any = ...) -> ndarray: ...
 """
 
 
@@ -368,6 +380,21 @@ def ufunc_text(name, value):
     return f"{name}: {'_Unary' if value.nin == 1 else '_Binary'}\n"
 
 
+# The generic alias is no value that a module could tell of itself.
+TYPING = """from typing import TypeVar
+
+import numpy as _np
+from numpy.typing import ArrayLike as ArrayLike, DTypeLike as DTypeLike, NBitBase as NBitBase
+
+from asnumpy import ndarray
+
+__all__ = ["ArrayLike", "DTypeLike", "NBitBase", "NDArray"]
+
+_ScalarT = TypeVar("_ScalarT", bound=_np.generic)
+NDArray = ndarray[tuple[int, ...], _np.dtype[_ScalarT]]
+"""
+
+
 def is_numpys(value):
     return getattr(value, "__module__", "").split(".")[0] == "numpy"
 
@@ -383,7 +410,13 @@ def module_text(module, own):
         if isinstance(value, types.ModuleType):
             if value.__name__.startswith("asnumpy"):
                 imports.append(f"from . import {value.__name__.rpartition('.')[2]} as {name}")
-            elif value.__name__.startswith("numpy."):
+            elif (
+                value.__name__[len("numpy.") :]
+                in importlib.import_module("asnumpy")._submodules.NUMPYS
+            ):
+                if not own:  # which imports them all
+                    imports.append(f"from . import {name} as {name}")
+            else:
                 body.append(f"{name}: Any\n")
             continue
         array = importlib.import_module("asnumpy").ndarray
@@ -435,11 +468,9 @@ def main(out):
     asnumpy = importlib.import_module("asnumpy")
     root = pathlib.Path(out, "asnumpy")
     body, imports = module_text(asnumpy, own=True)
-    submodules = sorted(
-        asnumpy._SUBMODULES - {"dtypes", "emath"}
-    )  # which are no modules of the package
-    imports += [f"from . import {name} as {name}" for name in submodules]
-    imports.append("from .lib import scimath as emath")
+    numpys = sorted(asnumpy._submodules.NUMPYS)
+    submodules = asnumpy._SUBMODULES | {name for name in numpys if "." not in name}
+    imports += [f"from . import {name} as {name}" for name in sorted(submodules)]
     array = class_text("ndarray", asnumpy.ndarray, METHODS, ATTRIBUTES)
     text = HEADER.format(imports="\n".join(imports)) + OWN + "\n"
     write(
@@ -447,7 +478,7 @@ def main(out):
         text + all_text(asnumpy) + UFUNCS + "\n" + array + "\n" + "".join(body),
     )
     nested = ["acl", "debug", "doctor", "memory", "monitor", "ops", "profile", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
-              "lib.npyio", "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
+              "lib.npyio", "lib.mixins", "version", "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
               "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre", "polynomial.polyutils"]  # fmt: skip
     for name in nested:
         module = importlib.import_module(f"asnumpy.{name}")
@@ -462,15 +493,16 @@ def main(out):
         )
         listed = all_text(module)
         write(file, HEADER.format(imports="\n".join(imports)) + "\n" + listed + "".join(body))
-    for name in NUMPYS:  # modules that are NumPy's own
-        theirs = f"numpy.{name}"
-        listed = all_text(importlib.import_module(theirs))
+    write(root / "typing" / "__init__.pyi", TYPING)
+    others = {f"numpy.{name}": name for name in [*numpys, "ma.core", "ma.extras", "ma.mrecords"]}
+    for theirs, name in {**others, "asnumpy.lib.scimath": "emath"}.items():
+        module = importlib.import_module(theirs)
+        path = root.joinpath(*name.split("."))
+        package = hasattr(module, "__path__")
         write(
-            root.joinpath(*name.split(".")).with_suffix(".pyi"), f"from {theirs} import *\n{listed}"
+            path / "__init__.pyi" if package else path.with_suffix(".pyi"),
+            f"from {theirs} import *\n{all_text(module)}",
         )
-
-
-NUMPYS = ["lib.recfunctions"]
 
 
 def stage(package, libs, folder):

@@ -73,7 +73,7 @@ from numpy import (  # noqa: F401
     ushort,
 )
 
-from . import _core
+from . import _core, _submodules
 from ._core import *  # noqa: F403
 from ._core import ndarray
 from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall  # noqa: F401
@@ -132,7 +132,7 @@ _LAZY = {
     "_polynomials": "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval "
     "roots",
     "_namespace": "__array_namespace_info__",
-    "_devices": "supports",
+    "_devices": "supports to_numpy",
     "_profile": "profile",
     "_streams": "Event Stream batch current_stream default_stream stream",
     "_jit": "disable_jit jit",
@@ -144,7 +144,6 @@ _SUBMODULES = frozenset(
     [
         "debug",
         "emath",
-        "dtypes",
         "fft",
         "lib",
         "linalg",
@@ -154,14 +153,17 @@ _SUBMODULES = frozenset(
         "polynomial",
         "random",
         "testing",
+        "typing",
+        "version",
     ]
 )
-# What NumPy has for text, dates, records, objects and itself: its own, for data on the host.
+# What NumPy has for text, dates, records, objects and itself: its own, for data on the host; whole
+# modules of that kind are in `_submodules`.
 _NUMPYS = (
-    "ScalarType asmatrix bmat busday_count busday_offset busdaycalendar bytes_ char character clongdouble "
-    "complex256 core ctypeslib datetime64 datetime_as_string datetime_data f2py flexible float128 "
-    "get_include getbufsize info is_busday isnat longdouble ma matrix memmap nested_iters object_ rec "
-    "recarray record setbufsize show_config show_runtime str_ strings test timedelta64 typing void"
+    "ScalarType asmatrix bmat busday_count busday_offset busdaycalendar bytes_ character clongdouble "
+    "complex256 datetime64 datetime_as_string datetime_data flexible float128 get_include "
+    "getbufsize info is_busday isnat longdouble matrix memmap nested_iters object_ recarray record "
+    "setbufsize show_config show_runtime str_ test timedelta64 void"
 )
 _NUMPYS = frozenset(_NUMPYS.split())
 
@@ -183,13 +185,9 @@ def __getattr__(name):
             value = _importlib.import_module("._support", __name__).hosted(value)
         globals()[name] = value
         return value
-    if name == "emath":
-        return _importlib.import_module(".lib.scimath", __name__)
-    if name == "dtypes":
-        return _np.dtypes
     if name == "bfloat16":
         return _importlib.import_module("ml_dtypes").bfloat16
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name in _submodules.NUMPYS:
         return _importlib.import_module("." + name, __name__)
     if name in _NUMPYS and hasattr(_np, name):
         return getattr(_np, name)
@@ -202,7 +200,8 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_WHERE) | _SUBMODULES | _NUMPYS)
+    modules = _SUBMODULES | {name for name in _submodules.NUMPYS if "." not in name}
+    return sorted(set(globals()) | set(_WHERE) | modules | _NUMPYS)
 
 
 _importlib.import_module("._adapters", __name__).install()

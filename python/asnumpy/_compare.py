@@ -111,12 +111,11 @@ class _Session:
 
     def host(self, x):
         """The same as NumPy's, copied from the device (in float64 under that reference)."""
-        import asnumpy
 
         def copy(value):
             if isinstance(value, Probe):
                 value = value._device
-            if isinstance(value, asnumpy.ndarray):
+            if _core._is_array(value):
                 value = value.to_numpy()
             return self._widened(value)
 
@@ -134,9 +133,8 @@ class _Session:
         )
 
     def wrap(self, x):
-        import asnumpy
 
-        if isinstance(x, asnumpy.ndarray):
+        if _core._is_array(x):
             return Probe(self, x)
         if type(x) in (list, tuple):
             return type(x)(self.wrap(e) for e in x)
@@ -182,9 +180,8 @@ class _Session:
             for g, e in zip(got, expected, strict=True):
                 self.check(name, g, e, args)
             return
-        import asnumpy
 
-        if isinstance(got, asnumpy.ndarray):
+        if _core._is_array(got):
             got = got.to_numpy()
         elif not isinstance(got, (_np.ndarray, _np.generic, int, float, complex, bool)):
             return

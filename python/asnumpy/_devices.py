@@ -1,4 +1,4 @@
-"""What a device computes itself."""
+"""What a device computes itself, the names of devices, the way to the host."""
 
 import importlib
 
@@ -29,6 +29,43 @@ def _exists(name):
     return hasattr(owner, function)
 
 
+def plain_name(device):
+    """The name of a device with its kind as `x.device` spells it: "npu:1" is "ascend:1"."""
+    kind, colon, number = device.partition(":")
+    return f"{'ascend' if kind == 'npu' else kind}{colon}{number}"
+
+
+def to_numpy(x, *, copy=None):
+    """The NumPy array of an array, a number, or nested sequences of those, on the host.
+
+    Parameters
+    ----------
+    x : array_like
+        An array of this library or of NumPy, a scalar, or nested sequences of them.
+    copy : bool, optional
+        None: the memory is shared where it can be: with a NumPy array, and with a device array
+        where the host reaches the device's memory (a CPU). True: always a copy, as of the method
+        ``x.to_numpy()``. False: never one.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the shape and dtype of x.
+
+    Raises
+    ------
+    ValueError
+        copy is False, and the array cannot be had without a copy (of a list, of an NPU).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> type(np.to_numpy(np.ones(3)))
+    <class 'numpy.ndarray'>
+    """
+    return _np.array(x, copy=copy)
+
+
 def supports(name, dtype, device=None):
     """Whether a device computes an operation itself, by its own operators.
 
@@ -42,8 +79,8 @@ def supports(name, dtype, device=None):
         A ufunc or function: ``"sin"``, ``"sort"``, ``"linalg.solve"``.
     dtype : dtype
         Of the operands.
-    device : {"cpu", "ascend"}, optional
-        By default the device in use.
+    device : {"cpu", "ascend", "npu"}, optional
+        By default the device in use. "npu" is another word for "ascend".
 
     Returns
     -------
@@ -57,9 +94,10 @@ def supports(name, dtype, device=None):
     TypeError
         No device has the dtype.
     """
-    kind = (_core.empty(0).device if device is None else device).partition(":")[0]
+    name_of_device = _core.empty(0).device if device is None else plain_name(device)
+    kind = name_of_device.partition(":")[0]
     if kind not in ("cpu", "ascend"):
-        raise ValueError(f"supports: device is {device!r}; it may be 'cpu' or 'ascend'")
+        raise ValueError(f"supports: device is {device!r}; it may be 'cpu', 'ascend' or 'npu'")
     name = _ALIASES.get(name, name)
     if not _exists(name):
         raise ValueError(f"supports: asnumpy has no {name!r}")

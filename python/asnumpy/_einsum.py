@@ -370,5 +370,5 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
 
 def einsum_path(*operands, optimize="greedy", einsum_call=False):
     """The order of contraction that einsum would use, and NumPy's description of it."""
-    hosts = [_np.asarray(x) if isinstance(x, _core.ndarray) else x for x in operands]
+    hosts = [_np.asarray(x) if _core._is_array(x) else x for x in operands]
     return _np.einsum_path(*hosts, optimize=optimize, einsum_call=einsum_call)

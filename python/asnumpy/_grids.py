@@ -91,7 +91,7 @@ def nditer(
     """NumPy's multi-dimensional iterator, over the elements on the host."""
 
     def host(x):
-        return _np.asarray(x) if isinstance(x, _core.ndarray) else x
+        return _np.asarray(x) if _core._is_array(x) else x
 
     op = [host(x) for x in op] if isinstance(op, list | tuple) else host(op)
     return _np.nditer(

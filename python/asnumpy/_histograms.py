@@ -161,7 +161,7 @@ def _bin_edges(a, bins, range, weights, of_many=False):
             )
         low, high = _outer_edges(a, range)
         count = _estimated_bins(a, bins, low, high, range)
-    elif _np.ndim(bins) == 0 and not isinstance(bins, _core.ndarray):
+    elif _np.ndim(bins) == 0 and not _core._is_array(bins):
         try:
             count = operator.index(bins)
         except TypeError as error:
@@ -267,7 +267,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     else:
         from ._joining import atleast_2d
 
-        sample = atleast_2d(sample if isinstance(sample, _core.ndarray) else asarray(sample)).T
+        sample = atleast_2d(sample if _core._is_array(sample) else asarray(sample)).T
     n, ndim = sample.shape
     weights = None if weights is None else asarray(weights)
     try:
@@ -286,7 +286,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
         d = int(d)
         column = sample[:, d]
         column = column.astype(_np.uint8) if column.dtype.kind == "b" else column
-        if _np.ndim(bins[d]) == 0 and not isinstance(bins[d], _core.ndarray) and bins[d] < 1:
+        if _np.ndim(bins[d]) == 0 and not _core._is_array(bins[d]) and bins[d] < 1:
             raise ValueError(f"`bins[{d}]` must be positive, when an integer")
         edge = _bin_edges(column, bins[d], range[d], None, of_many=True)[0]
         i = asarray(edge.searchsorted(column, side="right"))

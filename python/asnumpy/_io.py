@@ -12,7 +12,7 @@ from . import _core
 
 def _host(x):
     """x with arrays on a device copied to the host; a list without them stays the same object."""
-    if isinstance(x, _core.ndarray):
+    if _core._is_array(x):
         return _np.asarray(x)
     if type(x) not in (list, tuple):
         return x

@@ -358,7 +358,7 @@ def trim_zeros(filt, trim="fb", axis=None):
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]
-    return (filt if isinstance(filt, _core.ndarray) else a)[tuple(cut)]
+    return (filt if _core._is_array(filt) else a)[tuple(cut)]
 
 
 # ---- padding

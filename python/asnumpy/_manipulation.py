@@ -9,19 +9,17 @@ from ._core import asanyarray, asarray, stack
 def astype(x, dtype, /, *, copy=True, device=None):
     """A copy of an array in another dtype."""
     if isinstance(x, _np.generic):
-        return asarray(x).astype(dtype)[()]
+        return asarray(x, device=device).astype(dtype)[()]
     if isinstance(x, _np.ndarray):
         x = asarray(x)
-    if not isinstance(x, _core.ndarray):
+    if not _core._is_array(x):
         raise (
             TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
             if not isinstance(x, _np.ndarray | _np.generic)
             else TypeError("pass an asnumpy array")
         )
-    if device is not None and device != x.device:
-        raise ValueError(
-            f'Device not understood. Only "{x.device}" is allowed, but received: {device}'
-        )
+    if device is not None:
+        x.to_device(device)  # which refuses another
     return x.astype(dtype, copy=copy)
 
 
@@ -94,7 +92,7 @@ def put(a, ind, v, mode="raise"):
     """a.flat[ind] = v."""
     if isinstance(a, _np.ndarray):
         return a.put(_np.asarray(ind), _np.asarray(v), mode=mode)
-    if not isinstance(a, _core.ndarray):
+    if not _core._is_array(a):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
     return a.put(ind, v, mode=mode)
 

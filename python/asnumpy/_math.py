@@ -147,7 +147,7 @@ def common_type(*arrays):
 
 def min_scalar_type(a, /):
     """The dtype of the smallest size that holds a scalar; of an array with axes, its own."""
-    return _np.min_scalar_type(_np.asarray(a) if isinstance(a, _core.ndarray) else a)
+    return _np.min_scalar_type(_np.asarray(a) if _core._is_array(a) else a)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):

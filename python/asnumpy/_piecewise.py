@@ -103,10 +103,10 @@ def apply_over_axes(func, a, axes):
 class vectorize(_np.vectorize):
     """A Python function called element by element, with broadcasting.
 
-    NumPy's `vectorize`, with its `otypes`, `excluded`, `cache` and `signature`. A function of floats that is made of
-    arithmetic, comparisons, branches, `abs`, `min`, `max` and elementwise ufuncs is not called for each element: its
-    operations run on the arrays, fused (`asnumpy._traced` says when). Its values are then those of asnumpy's operations,
-    within their bounds of what Python's floats give.
+    NumPy's `vectorize`, with its `otypes`, `excluded`, `cache` and `signature`. A function of floats, integers and truth
+    values that is made of arithmetic, comparisons, branches, `where`, `clip`, `abs`, `min`, `max` and elementwise ufuncs
+    is not called for each element: its operations run on the arrays, fused (`asnumpy._traced` says when). Its values are
+    then those of asnumpy's operations, within their bounds of what Python's floats give.
     """
 
     def __call__(self, *args, **kwargs):
@@ -115,12 +115,12 @@ class vectorize(_np.vectorize):
             return traced
 
         def host(x):
-            return _np.asarray(x) if isinstance(x, _core.ndarray) else x
+            return _np.asarray(x) if _core._is_array(x) else x
 
         result = super().__call__(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
         if result is self:  # used as a decorator with options
             return self
-        parent = next((x for x in args if isinstance(x, _core.ndarray)), None)
+        parent = next((x for x in args if _core._is_array(x)), None)
         if isinstance(result, tuple):
             return tuple(as_class(asarray(x), parent) for x in result)
         return as_class(asarray(result), parent)
@@ -136,7 +136,7 @@ class vectorize(_np.vectorize):
         if not types:  # the first element's results decide, as in NumPy's loop
 
             def first(x):
-                return _np.asarray(x.ravel()[:1] if isinstance(x, _core.ndarray) else x).flat[0]
+                return _np.asarray(x.ravel()[:1] if _core._is_array(x) else x).flat[0]
 
             outputs = self.pyfunc(*map(first, args), **{k: first(v) for k, v in kwargs.items()})
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -151,11 +151,16 @@ def _as_loop(values, dtype):
     """Values as the loop's results become an array of a dtype; None where that fails, or is not the device's."""
     if dtype.kind not in "biufc" or dtype.char in "gG":
         return None
-    if dtype.kind in "iu" and values.dtype.kind == "f":
+    if dtype.kind in "iu" and values.dtype.kind in "fi" and values.dtype != dtype:
         info = _np.iinfo(dtype)
-        inside = (values > float(info.min) - 1) & (values < float(info.max))
+        if values.dtype.kind == "f":
+            inside = (values > float(info.min) - 1) & (values < float(info.max))
+        else:
+            inside = (values >= info.min) & (values <= info.max)
         if not bool(inside.all()):
             return None
+    if dtype.char in "ef" and values.dtype.kind == "i":  # as an int does, by way of a float
+        values = values.astype(float)
     return values.astype(dtype)
 
 

@@ -72,7 +72,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     element, test = asarray(element), asarray(test_elements).ravel()
-    if not (isinstance(element, _core.ndarray) and isinstance(test, _core.ndarray)):
+    if not (_core._is_array(element) and _core._is_array(test)):
         options = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
         return on_host(isin, (element, test), options)
     if kind == "table" and (element.dtype.kind not in "biu" or test.dtype.kind not in "biu"):

@@ -343,7 +343,7 @@ def astype_same_value(a, dtype, order, subok):
 
 def _host(x, inside=()):
     """x with every device array in it as a NumPy array."""
-    if isinstance(x, _core.ndarray):
+    if _core._is_array(x):
         return _np.asarray(x)
     if type(x) in (list, tuple) and all(x is not y for y in inside):
         return type(x)([_host(y, (*inside, x)) for y in x])
@@ -364,7 +364,7 @@ def host_items(items, inside=()):
     given = method(items)
     if given is NotImplemented or isinstance(given, _np.ndarray):
         return items if given is NotImplemented else given
-    if not isinstance(given, _core.ndarray):
+    if not _core._is_array(given):
         raise ValueError("object __array__ method not producing an array")
     return _np.asarray(given)
 
@@ -408,7 +408,7 @@ def ufunc_on_host(args, kwargs):
 def _written(out, host, result):
     """What a call with out= returns, after arrays on the device got what their copies hold."""
     for mine, theirs in zip(out, host, strict=True):
-        if isinstance(mine, _core.ndarray):
+        if _core._is_array(mine):
             _core.copyto(mine, theirs, casting="unsafe")
     if len(out) == 1 and out[0] is not None:
         return out[0]
@@ -481,7 +481,7 @@ def on_host(callable, args, kwargs):
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
     if getattr(function, "__name__", None) == "at":
         extra = args[:1]
-    if function is None or any(isinstance(x, _core.ndarray) for x in extra):
+    if function is None or any(_core._is_array(x) for x in extra):
         return NotImplemented
     if isinstance(callable, str) and len(args) > (at := _OUT_AT.get(callable, len(args))):
         if len(args) > at + 1:
@@ -490,9 +490,7 @@ def on_host(callable, args, kwargs):
     out = kwargs.get("out")
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
-    nested = function in (_np.array, _np.asarray, _np.asanyarray) and not isinstance(
-        args[0], _core.ndarray
-    )
+    nested = function in (_np.array, _np.asarray, _np.asanyarray) and not _core._is_array(args[0])
     result = _device(function(*(args if nested else map(_host, args)), **kwargs))
     if out is None:
         return result
@@ -511,7 +509,7 @@ def _stays(cls):
     They do where the type brings rules of its own for NumPy's functions (masked arrays, matrices,
     objects with __array_function__) and where it is a number that the device lacks.
     """
-    if issubclass(cls, _core.ndarray):
+    if _core.ndarray in cls.__mro__:
         return False
     if issubclass(cls, (_np.ndarray, _np.generic)):
         return None if issubclass(cls, (_np.memmap, _np.generic)) or cls is _np.ndarray else True
@@ -549,7 +547,7 @@ def as_class(result, parent, scalars=True):
     if isinstance(result, tuple) and result:
         return (as_class(result[0], parent, scalars), *result[1:])
     plain = type(result) is _core.ndarray or (scalars and isinstance(result, _np.generic))
-    if not plain or type(parent) is _core.ndarray or not isinstance(parent, _core.ndarray):
+    if not plain or type(parent) is _core.ndarray or not _core._is_array(parent):
         return result
     return parent.__array_wrap__(_core.asarray(result))
 
@@ -587,7 +585,7 @@ def hosted(function):
             return result
         name = public.__name__
         if unusual and (name in _KEEPS_CLASS or name in _KEEPS_CLASS_OF_ARRAYS):
-            parent = next((x for x in unusual if isinstance(x, _core.ndarray)), None)
+            parent = next((x for x in unusual if _core._is_array(x)), None)
             return as_class(result, parent, name in _KEEPS_CLASS)
         return result
 

@@ -24,6 +24,7 @@ import numpy as _np
 
 from . import _core
 from ._custom._cann import aclnn
+from ._devices import plain_name
 
 __all__ = ["Operator", "aclnn", "find", "list", "register", "share", "unregister"]
 
@@ -97,10 +98,12 @@ def _key(name, device, dtype, priority):
             f"{name!r} is no name for an operator: it must be an identifier, not one of {__all__}"
         )
     if device is not None:
+        device = plain_name(device)
         kind, _, number = device.partition(":")
         if kind not in ("cpu", "ascend") or (":" in device and not number.isdigit()):
             raise ValueError(
-                f"operator {name!r}: device is {device!r}; it may be 'cpu', 'ascend' or 'ascend:1'"
+                f"operator {name!r}: device is {device!r}; it may be 'cpu', 'ascend' or 'ascend:1' "
+                "('npu' is another word for 'ascend')"
             )
     if not isinstance(priority, int):
         raise TypeError(
@@ -297,7 +300,7 @@ def find(name, *, device=None, dtype=None):
     LookupError
         No operator has the name, or none of its implementations fits.
     """
-    device = _core.empty(0).device if device is None else device
+    device = _core.empty(0).device if device is None else plain_name(device)
     dtype = None if dtype is None else _np.dtype(dtype)
     with _lock:
         _built_in()
@@ -344,7 +347,7 @@ def _call(name, args, kwargs):
     arrays = builtins.list(_arrays(args))
     dtypes = {a.dtype for a in arrays}
     dtype = _np.result_type(*dtypes) if dtypes else None
-    device = next((a.device for a in arrays if isinstance(a, _core.ndarray)), None)
+    device = next((a.device for a in arrays if _core._is_array(a)), None)
     return find(name, device=device, dtype=dtype).function(*args, **kwargs)
 
 

@@ -395,24 +395,69 @@ int asn_is_no_value(PyObject *obj) {
 
 /* ---- devices */
 
+/* Splits "kind" or "kind:number" into whether the kind is an NPU's and the number, -1
+ * without one. False: no such text. */
+static bool parse_device(const char *text, bool *npu, int *number) {
+    static const char *const kinds[] = {"cpu", "ascend", "npu"};
+    for (int k = 0; k < 3; k++) {
+        size_t length = strlen(kinds[k]);
+        if (strncmp(text, kinds[k], length) != 0) continue;
+        *npu = k > 0, *number = -1;
+        if (!text[length]) return true;
+        const char *digits = text + length + 1;
+        size_t count = strspn(digits, "0123456789");
+        if (text[length] != ':' || count < 1 || count > 6 || digits[count]) return false;
+        *number = atoi(digits);
+        return true;
+    }
+    return false;
+}
+
+/* The ValueError of a name that means no device in use. NumPy's words come first, to
+ * which programs compare. */
+static int no_such_device(PyObject *device, const char *kind, int count) {
+    if (count == 1)
+        PyErr_Format(PyExc_ValueError,
+                     "Device not understood. Only \"%s\" is allowed, but received: %S",
+                     kind, device);
+    else
+        PyErr_Format(PyExc_ValueError,
+                     "Device not understood. Only \"%s:0\" to \"%s:%d\" are allowed, but "
+                     "received: %S",
+                     kind, kind, count - 1, device);
+    return -1;
+}
+
+int asn_device_from_py(PyObject *device, int *number) {
+    bool npu = false;
+    int count = 0, given = -1;
+    ASN_PY_TRY_INT(asn_device_count(&count));
+    ASN_PY_TRY_INT(asn_device_get(number));
+    const char *kind = asn_device_kind();
+    const char *text = PyUnicode_Check(device) ? PyUnicode_AsUTF8(device) : "";
+    if (!text) return -1;
+    if (!parse_device(text, &npu, &given) || given >= count)
+        return no_such_device(device, kind, count);
+    if (npu != (strcmp(kind, "cpu") != 0)) {
+        PyErr_Format(PyExc_ValueError,
+                     "Device not understood. This process computes on \"%s\", which "
+                     "ASNUMPY_DEVICE chooses when it starts, but received: %U",
+                     kind, device);
+        return -1;
+    }
+    if (given >= 0) *number = given;
+    return 0;
+}
+
 int asn_device_check(PyObject *device) {
-    int number = 0;
+    int current = 0, number;
     if (!device || device == Py_None) return 0;
-    ASN_PY_TRY_INT(asn_device_get(&number));
-    PyObject *full = PyUnicode_FromFormat("%s:%d", asn_device_kind(), number);
-    if (!full) return -1;
-    bool known = PyUnicode_Check(device) &&
-                 (PyUnicode_CompareWithASCIIString(device, asn_device_kind()) == 0 ||
-                  PyUnicode_Compare(device, full) == 0);
-    if (!known && number == 0 && strcmp(asn_device_kind(), "cpu") == 0)
-        PyErr_Format(PyExc_ValueError,
-                     "Device not understood. Only \"cpu\" is allowed, but received: %S",
-                     device);
-    else if (!known)
-        PyErr_Format(PyExc_ValueError,
-                     "Device not understood. The device in use is \"%U\" (or \"%s\"), "
-                     "but received: %R",
-                     full, asn_device_kind(), device);
-    Py_DECREF(full);
-    return known ? 0 : -1;
+    if (asn_device_from_py(device, &number) < 0) return -1;
+    ASN_PY_TRY_INT(asn_device_get(&current));
+    if (number == current) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "Device not understood. The current device is \"%s:%d\", but received: "
+                 "%U; set_device(%R) makes that the current one",
+                 asn_device_kind(), current, device, device);
+    return -1;
 }

@@ -95,8 +95,12 @@ PyObject *asn_truth_values(PyObject *array);
 PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,
                              int ndmin, bool subok);
 
-/* A device= argument: None, or the device in use ("cpu:0", or just "cpu"); ValueError for
- * another. */
+/* The number that a device's name means: of the kind in use alone the current one, else
+ * that behind it ("cpu:0", "ascend:1"; "npu" is another word for "ascend"). ValueError of
+ * a kind that is not in use, of a number that no device has, of anything else. */
+int asn_device_from_py(PyObject *device, int *number);
+/* A device= argument: None, or the name of the current device; ValueError for another,
+ * as arrays are made on the current one. */
 int asn_device_check(PyObject *device);
 
 /* After a number was refused: whether it is an integer beyond every dtype, which NumPy

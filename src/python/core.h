@@ -82,6 +82,9 @@ typedef struct {
     X(PyObject, s_array_priority)                                                        \
     X(PyObject, s_array)                                                                 \
     X(PyObject, s_array_function)                                                        \
+    X(PyObject, abc_instance) /* __instancecheck__ of abc.ABCMeta */                     \
+    X(PyObject, abc_subclass) /* and its __subclasscheck__ */                            \
+    X(PyObject, s_class)                                                                 \
     X(PyObject, s_name)                                                                  \
     X(PyObject, s_call)                                                                  \
     X(PyObject, s_out)                                                                   \
@@ -187,6 +190,9 @@ PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *vi
 /* `owner`, or the array that it shows, becomes view's base. */
 void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner);
 int asn_ndarray_init_type(PyObject *module);
+/* instances.c: lets NumPy's arrays count as instances of `type`, which is ndarray, new.
+ */
+int asn_instances_init(PyObject *module, PyTypeObject *type);
 /* Releases an object whose `array` was never made. */
 void asn_ndarray_drop(asn_ndarray *r);
 /* The result of a call that made *r, or failed: object, scalar (0-d and numpy_scalars),

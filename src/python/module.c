@@ -41,6 +41,7 @@ static int init_names(void) {
                    intern(&asn_py.s_array_priority, "__array_priority__") < 0 ||
                    intern(&asn_py.s_array, "__array__") < 0 ||
                    intern(&asn_py.s_array_function, "__array_function__") < 0 ||
+                   intern(&asn_py.s_class, "__class__") < 0 ||
                    intern(&asn_py.s_name, "__name__") < 0 ||
                    intern(&asn_py.s_call, "__call__") < 0 ||
                    intern(&asn_py.s_out, "out") < 0 ||

@@ -17,7 +17,7 @@ DTYPES = [
 
 def to_host(x):
     """AsNumpy results as NumPy ones; containers are walked."""
-    if isinstance(x, asnumpy.ndarray):
+    if asnumpy._core._is_array(x):
         return x.to_numpy()
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return tuple(map(to_host, x))

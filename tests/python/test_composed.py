@@ -21,7 +21,7 @@ def same(call):
         return
     pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
     for a, b in pairs:
-        assert isinstance(a, anp.ndarray) == isinstance(b, np.ndarray)
+        assert (type(a) is anp.ndarray) == isinstance(b, np.ndarray)
         a, b = np.asarray(a), np.asarray(b)
         assert a.dtype == b.dtype and a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-12)

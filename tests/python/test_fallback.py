@@ -120,7 +120,7 @@ def test_supports_refuses():
         np.supports("nope", "f4")
     with pytest.raises(ValueError, match="composed"):
         np.supports("median", "f4", device="ascend")
-    with pytest.raises(ValueError, match="'cpu' or 'ascend'"):
+    with pytest.raises(ValueError, match="'cpu', 'ascend' or 'npu'"):
         np.supports("add", "f4", device="cuda")
     with pytest.raises(TypeError):
         np.supports("add", "M8[s]")

@@ -302,7 +302,7 @@ def test_numbers_that_are_returned_are_of_the_call(name, n):
     for shift in (0.0, 3.0, 7.0):
         x = (asnumpy.arange(float(n)) - shift) * (1 + shift)
         made, expected = jitted(x), function(x)
-        assert isinstance(made, asnumpy.ndarray) and made.ndim == 0
+        assert type(made) is asnumpy.ndarray and made.ndim == 0
         assert isinstance(expected, np.generic)
         np.testing.assert_allclose(float(made), float(expected), rtol=1e-12)
     assert isinstance(asnumpy.ones(3).sum(), np.generic)  # the trace has ended

@@ -45,7 +45,7 @@ def same(call, x, y, eps=None):
             call(anp, y)
         return
     got = call(anp, y)
-    assert isinstance(got, anp.ndarray) == isinstance(expected, np.ndarray)
+    assert (type(got) is anp.ndarray) == isinstance(expected, np.ndarray)
     host = np.asarray(got)
     assert host.dtype == np.asarray(expected).dtype and host.shape == np.shape(expected)
     rtol = (1 if host.dtype.kind in "iu" else EPS[host.dtype.char]) if eps is None else eps

@@ -135,7 +135,7 @@ def same(got, expected, layout):
         for x, y in zip(got, expected, strict=True):
             same(x, y, layout)
         return
-    assert isinstance(expected, np.ndarray) == isinstance(got, anp.ndarray)
+    assert isinstance(expected, np.ndarray) == (type(got) is anp.ndarray)
     host = np.asarray(got)
     assert host.dtype == np.asarray(expected).dtype and host.shape == np.shape(expected)
     np.testing.assert_allclose(host, expected, rtol=1e-12, equal_nan=True)

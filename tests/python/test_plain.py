@@ -38,7 +38,7 @@ def check(call):
     assert not isinstance(got, type), got
     pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
     for a, b in pairs:
-        assert isinstance(a, anp.ndarray) == isinstance(b, np.ndarray)
+        assert (type(a) is anp.ndarray) == isinstance(b, np.ndarray)
         if not isinstance(b, np.ndarray):
             assert type(a) is type(b)
         a, b = np.asarray(a), np.asarray(b)

@@ -29,7 +29,7 @@ def close(ours, theirs, scale=1.0):
             close(a, b, scale)
         return
     if isinstance(theirs, np.ndarray) and theirs.ndim:
-        assert isinstance(ours, anp.ndarray)
+        assert type(ours) is anp.ndarray
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
     size = np.abs(theirs).max() if theirs.size else 0.0

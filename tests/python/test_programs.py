@@ -155,7 +155,7 @@ def test_import_opens_no_device():
     code = (
         "import threading, asnumpy; assert threading.active_count() == 1; "
         "import sys; assert not any(m.startswith('asnumpy.') and m not in ("
-        "'asnumpy._core', 'asnumpy._errstate') for m in sys.modules)"
+        "'asnumpy._core', 'asnumpy._errstate', 'asnumpy._submodules') for m in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -123,7 +123,7 @@ def shape_of(x, np_):
     """What a result is made of."""
     if isinstance(x, tuple | list):
         return [shape_of(y, np_) for y in x]
-    if isinstance(x, np_.ndarray):
+    if np_.ndarray in type(x).__mro__:
         return type(x).__name__, getattr(x, "label", None), x.shape
     if isinstance(x, np.ndarray):
         return "host", x.shape

@@ -8,7 +8,7 @@ import asnumpy
 import numpy as np
 import pytest
 from asnumpy import _traced
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 N = 1000
@@ -44,13 +44,16 @@ TRACED = {
     "branch": half,
     "logic": lambda x: x if x > 0 and x < 0.5 or x == -0.25 else 0.0,
     "truth": lambda x: not x > 0.2,
-    "clip": lambda x: min(max(x, -0.3), 0.3),
+    "min and max": lambda x: min(max(x, -0.3), 0.3),
     "ufunc": lambda x: asnumpy.sin(x) * np.cos(x) + np.pi,
     "power": lambda x: abs(x) ** 1.5 + 2.0**x,
     "nested": nested,
     "constants": lambda x: 1 if x > 0 else 2.5,
     "two": lambda x: (x + 1, x > 0),
     "unused": lambda x: 4.0,
+    "truth as a number": lambda x: (x > 0.5) + 1,
+    "where": lambda x: np.where(x > 0, x, -x) + asnumpy.where(x == 0, 1, 0),
+    "clip": lambda x: np.clip(x, -0.25, 0.25) * 2,
     "zeros": lambda x: np.copysign(1.0, x * 0.0) + 2 * np.copysign(1.0, x * -0.0),
 }
 
@@ -187,7 +190,7 @@ holder = Holder()
 @pytest.mark.parametrize("function", [
     math.sin, counts, loops, lambda x: math.floor(x), lambda x: f"{x}", lambda x: x.real, lambda x: int(x * 10),
     lambda x: x > holder.limit, lambda x: x if x in (0.5, 1.0) else 0.0, lambda x: np.sum(x), str,
-    lambda x: np.add.reduce(x), lambda *x: x[0], lambda x: (x > 0.5) + 1, lambda x: round(x, 2), lambda x: x is None,
+    lambda x: np.add.reduce(x), lambda *x: x[0], lambda x: np.where(np.array([x > 0.5]))[0].size, lambda x: np.round(x, 1), lambda x: round(x, 2), lambda x: x is None,
 ])  # fmt: skip
 def test_other_functions_loop(function, rng):
     theirs, ours, traced = both(function, asnumpy.array(rng.random(N)))
@@ -203,9 +206,7 @@ def test_effects_happen_once_an_element(rng):
 
 def test_what_else_loops(rng):
     x = rng.random(N)
-    whole = asnumpy.arange(N)
     for arguments, options in [
-        ((whole,), {}),  # Python's ints have no bounds
         ((asnumpy.array(x[:20]),), {}),  # a few elements
         ((asnumpy.array(x),), {"excluded": {1}}),
         ((asnumpy.array(x),), {"otypes": "O"}),
@@ -243,3 +244,160 @@ def test_one_program(rng):
     after = asnumpy.engine_stats()
     assert after["single_ops"] == before["single_ops"]
     assert 1 <= after["programs"] - before["programs"] <= 3
+
+
+# ---- integers, truth values, where
+
+
+def hsv_with_where(r, g, b):
+    high = np.maximum(np.maximum(r, g), b)
+    spread = high - np.minimum(np.minimum(r, g), b)
+    hue = np.where(
+        high == r,
+        ((g - b) / spread) % 6,
+        np.where(high == g, (b - r) / spread + 2, (r - g) / spread + 4),
+    )
+    return np.where(spread == 0, 0.0, hue) * 60, np.where(high == 0, 0, spread / high), high
+
+
+def hsv_with_if(r, g, b):
+    high, low = max(r, g, b), min(r, g, b)
+    if high == low:
+        return 0.0, 0.0, high
+    spread = high - low
+    hue = (
+        (g - b) / spread % 6
+        if high == r
+        else (b - r) / spread + 2
+        if high == g
+        else (r - g) / spread + 4
+    )
+    return hue * 60, spread / high, high
+
+
+@pytest.mark.parametrize("function", [hsv_with_where, hsv_with_if])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "uint64"])
+def test_images_of_integers(function, dtype, rng):
+    r, g, b = rng.integers(0, 5, (3, 20, 30)).astype(dtype)
+    r[0, 0], g[0, 0], b[0, 0] = 5, 3, 1  # of these the dtypes come
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        theirs, ours, traced = both(function, *map(asnumpy.array, (r, g, b)))
+    assert traced
+    for x, y in zip(theirs, ours, strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(y, x)
+
+
+WHOLE = st.recursive(
+    st.sampled_from(["i", "j", "p", "x", "3", "-2", "0", "True", "0.5"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "%", "//", "&", "|", "^", "<", "==", ">="]), inner).map(
+            lambda t: "({} {} {})".format(*t)
+        ),
+        st.tuples(inner, inner, inner).map(lambda t: "np.where({}, {}, {})".format(*t)),
+        st.tuples(inner, inner, inner).map(lambda t: "({} if {} else {})".format(*t)),
+        st.tuples(st.sampled_from(["np.maximum", "np.minimum", "np.add", "max", "np.logical_and", "np.floor_divide", "np.divide"]),
+                  inner, inner).map(lambda t: "{}({}, {})".format(*t)),
+        st.tuples(st.sampled_from(["abs({})", "-{}", "~{}", "np.square({})", "np.sqrt(abs({}))", "({}) ** 2", "({}) ** 3",
+                                   "np.sign({})", "np.clip({}, -1, 2)", "np.logical_not({})"]), inner).map(lambda t: t[0].format(t[1])),
+    ),
+    max_leaves=7,
+)  # fmt: skip
+
+
+MORE = int(os.environ.get("VECTORIZE_EXAMPLES", "150"))
+
+
+def outcome(call):
+    """(result or None, class of the exception, the warnings' words but for "scalar")."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result, error = call(), None
+        except Exception as e:  # noqa: BLE001 - that both raise the same is the test
+            result, error = None, type(e)
+    words = {str(w.message).replace("scalar ", "").partition(" encountered")[0] for w in caught}
+    return result, error, words
+
+
+@settings(max_examples=MORE, deadline=None)
+@given(WHOLE, st.integers(0, 99), st.sampled_from(["u1", "i1", "i4", "i8"]))
+def test_random_functions_of_integers(text, seed, dtype):
+    function = eval(f"lambda i, j, p, x: {text}", {"np": np, "abs": abs, "max": max})
+    r = np.random.default_rng(seed)
+    i, j = r.integers(0 if dtype == "u1" else -3, 4, (2, 260)).astype(dtype)
+    p, x = r.integers(0, 2, 260).astype(bool), r.integers(-4, 5, 260) / 4
+    want, error, words = outcome(lambda: np.vectorize(function)(i, j, p, x))
+    got, our_error, our_words = outcome(
+        lambda: asnumpy.vectorize(function)(*map(asnumpy.array, (i, j, p, x)))
+    )
+    assert our_error == error, text
+    if error is None:
+        assert got.dtype == want.dtype, text
+        np.testing.assert_array_equal(np.asarray(got), want, err_msg=text)
+        assert our_words == words, text
+
+
+@pytest.mark.parametrize(("function", "words"), [
+    (lambda x: np.where(x > 0, np.log(x), 0.0), "divide by zero encountered in log"),
+    (lambda x: np.where(x > 0, np.float_power(x, -1), 0.0), "divide by zero encountered in float_power"),
+    (lambda x: np.where(x > 0, 1 / np.abs(x), 0.0), "divide by zero encountered in divide"),
+    (lambda x: np.where(x > 0, np.abs(x) / np.abs(x), 0.0), "invalid value encountered in divide"),
+    (lambda x: np.exp(x * 10000), "overflow encountered in exp"),
+    (lambda x: np.sqrt(x - 0.5), "invalid value encountered in sqrt"),
+    (lambda x: np.exp(1 / (x + 0.01)) * 1e300 * 1e300, "overflow encountered in multiply"),
+])  # fmt: skip
+def test_warnings_and_error_modes(function, words, rng):
+    x = rng.random(N)
+    x[7] = 0.0
+    a = asnumpy.array(x)
+    with pytest.warns(RuntimeWarning, match=words), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?!" + words + ")")  # the loop's, in its own words
+        theirs, ours, traced = both(function, a)
+    assert traced
+    same(theirs, ours)
+    with warnings.catch_warnings(), asnumpy.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        assert both(function, a)[2]
+    with asnumpy.errstate(all="raise", under="ignore"), pytest.raises(FloatingPointError):
+        asnumpy.vectorize(function)(a)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = x * 0.01 + 0.6  # nothing to tell
+        assert both(function if words[:8] != "overflow" else np.sqrt, asnumpy.array(x))[1].size == N
+
+
+def test_arrays_of_where_are_no_numbers(rng):
+    def in_place(x):
+        y = np.where(x > 0, 1, 2)
+        y += 0.5  # an array of int64 refuses
+        return y
+
+    with pytest.raises(TypeError):
+        np.vectorize(in_place)(np.arange(N))
+    with pytest.raises(TypeError):
+        asnumpy.vectorize(in_place)(asnumpy.arange(N))
+
+
+def test_integers_leave_int64_in_the_loop(rng):
+    x = rng.integers(-(2**62), 2**62, N)
+    x[0] = 5
+    for function in (
+        lambda i: i * i % 1000,
+        lambda i: (i + 2**62 + 2**62) % 7,
+        lambda i: i / 3 < 0.1,
+        lambda i: i < 0.5,
+    ):
+        theirs, ours, traced = both(function, asnumpy.array(x))
+        assert not traced
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+    theirs, ours, traced = both(lambda i: (i // 3) + (i & 7), asnumpy.array(x))
+    assert traced
+    np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+    small = np.arange(512).astype("u1")  # the first element says uint8, 256 is no such number
+    want = outcome(lambda: np.vectorize(lambda i: i + 1)(small))
+    got = outcome(lambda: asnumpy.vectorize(lambda i: i + 1)(asnumpy.array(small)))
+    assert got[1] is want[1]
+    if want[1] is None:
+        np.testing.assert_array_equal(np.asarray(got[0]), want[0])

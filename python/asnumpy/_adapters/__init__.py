@@ -75,8 +75,5 @@ def adapt(library):
 
 def install():
     """Adapts the libraries of this package's table, each when it is imported."""
-    asked = os.environ.get("ASNUMPY_ADAPT", "1")
-    if asked not in ("0", "1"):
-        raise ValueError(f"ASNUMPY_ADAPT is {asked!r}; it may be '0' or '1'")
-    if asked == "1":
+    if os.environ.get("ASNUMPY_ADAPT") != "0":
         after_import((*NAMES, *_REGISTERED), adapt)

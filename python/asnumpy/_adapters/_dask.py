@@ -20,6 +20,7 @@ from dask.sizeof import sizeof
 from dask.tokenize import normalize_token
 
 import asnumpy
+from asnumpy import _core
 
 from ._host_arguments import host
 
@@ -70,7 +71,7 @@ class AsNumpyBackend(ArrayBackendEntrypoint):
 
     @classmethod
     def to_backend(cls, data, **kwargs):
-        if isinstance(data._meta, asnumpy.ndarray):
+        if _core._is_array(data._meta):
             return data
         return data.map_blocks(cls.to_backend_dispatch(), meta=asnumpy.empty(0), **kwargs)
 

@@ -3,6 +3,7 @@
 from einops._backends import NumpyBackend
 
 import asnumpy
+from asnumpy import _core
 
 
 class AsNumpyBackend(NumpyBackend):
@@ -12,3 +13,6 @@ class AsNumpyBackend(NumpyBackend):
 
     def __init__(self):
         self.np = asnumpy
+
+    def is_appropriate_type(self, tensor):
+        return _core._is_array(tensor)  # NumPy's arrays have the other one

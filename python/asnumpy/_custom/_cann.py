@@ -130,7 +130,7 @@ class _Handles:
             return ctypes.c_char_p(x.encode())
         if isinstance(x, (tuple, list)) and all(type(v) is int for v in x):
             return self._add("ints", _core._acl_ints(tuple(x)))
-        if isinstance(x, (tuple, list)) and all(isinstance(v, _core.ndarray) for v in x):
+        if isinstance(x, (tuple, list)) and all(_core._is_array(v) for v in x):
             return self.tensors(x, False)
         raise TypeError(
             f"{self.name}: argument {k} is a {type(x).__name__}; it may be an array (aclTensor), a NumPy scalar "
@@ -183,10 +183,10 @@ def aclnn(name, *args, outputs=()):
     >>> y = asnumpy.empty_like(x)
     >>> asnumpy.ops.aclnn("LeakyRelu", x, np.float32(0.1), outputs=y)
     """
-    alone = isinstance(outputs, _core.ndarray)
+    alone = _core._is_array(outputs)
     outputs = (outputs,) if alone else tuple(outputs)
     for k, x in enumerate(outputs):
-        if not isinstance(x, _core.ndarray) or not x.flags.writeable:
+        if not _core._is_array(x) or not x.flags.writeable:
             raise TypeError(
                 f"aclnn{name}: output {k} is a {type(x).__name__}; it must be an asnumpy array to write"
             )

@@ -232,7 +232,7 @@ class ElementwiseKernel:
         shape = self._shape(inputs, outputs, size)
         arrays = loops.cast_inputs(self, inputs, reads)
         shapes = [
-            x.shape if p.raw and isinstance(x, _core.ndarray) else shape
+            x.shape if p.raw and _core._is_array(x) else shape
             for p, x in zip(self.out_params, outputs, strict=True)
         ]
         pairs = [

@@ -120,7 +120,7 @@ def make_output(given, shape, dtype, name, k, casting="same_kind"):
     """One of these."""
     if given is None:
         return None, _core.empty(shape, dtype)
-    if not isinstance(given, _core.ndarray):
+    if not _core._is_array(given):
         raise TypeError(
             f"{name}: output {k} is a {type(given).__name__}; it must be an asnumpy array"
         )

@@ -63,7 +63,7 @@ class RawKernel:
             return self._function
 
     def _argument(self, k, x, host, kept):
-        if isinstance(x, _core.ndarray):
+        if _core._is_array(x):
             if not x.flags.c_contiguous:
                 raise ValueError(
                     f"{self.name}: argument {k} has strides {x.strides}; a raw kernel takes C-contiguous arrays"

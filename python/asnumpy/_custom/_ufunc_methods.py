@@ -266,7 +266,7 @@ class LoopMethods:
             raise ValueError(
                 f"{name}: at takes a second operand where the operator has two inputs, and only there"
             )
-        if not isinstance(a, _core.ndarray):
+        if not _core._is_array(a):
             raise TypeError(f"{name}: at updates an asnumpy array, not a {type(a).__name__}")
         if not a.flags.writeable:
             raise ValueError(f"{name}: at: the array is read-only")
@@ -307,4 +307,4 @@ class LoopMethods:
 
 
 def _on_host(index):
-    return index.to_numpy() if isinstance(index, _core.ndarray) else index
+    return index.to_numpy() if _core._is_array(index) else index

@@ -7,10 +7,18 @@ from numpy.lib import (  # noqa: F401
     add_newdoc,
     format,
     introspect,
-    mixins,
     tracemalloc_domain,
 )
 
-from . import array_utils, npyio, scimath, stride_tricks  # noqa: F401
+from . import array_utils, mixins, npyio, scimath, stride_tricks  # noqa: F401
 
-__all__ = ["NumpyVersion", "array_utils", "npyio", "scimath", "stride_tricks"]
+__all__ = [
+    "NumpyVersion",
+    "array_utils",
+    "format",
+    "introspect",
+    "mixins",
+    "npyio",
+    "scimath",
+    "stride_tricks",
+]

@@ -15,7 +15,7 @@ __all__ = ["as_strided", "sliding_window_view"]
 def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     """A view with any shape and strides over the memory of x, inside its bounds."""
     x = _core.array(x, copy=None, subok=subok)
-    if not isinstance(x, _core.ndarray):  # of a dtype that the device lacks
+    if not _core._is_array(x):  # of a dtype that the device lacks
         return _host.as_strided(x, shape, strides, subok, writeable)
     shape = x.shape if shape is None else tuple(shape)
     if strides is not None:

@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 
+from .. import _core
 from ._bit_generators import PCG64, BitGenerator
 from ._bounded import draw_integers
 from ._distributions import Distributions, rows_of, sum_message
@@ -251,7 +252,7 @@ class Generator(Distributions):
 
     def permuted(self, x, *, axis=None, out=None):
         """x with each slice along an axis shuffled on its own; axis None: all elements."""
-        from .. import asarray, copyto, moveaxis, ndarray, take_along_axis
+        from .. import asarray, copyto, moveaxis, take_along_axis
 
         x = asarray(x)
         if out is not None and (out.shape != x.shape):
@@ -265,7 +266,7 @@ class Generator(Distributions):
             result = moveaxis(take_along_axis(last, order, axis=-1), -1, axis)
         if out is None:
             return result
-        (copyto if isinstance(out, ndarray) else np.copyto)(out, result, casting="safe")
+        (copyto if _core._is_array(out) else np.copyto)(out, result, casting="safe")
         return out
 
     def spawn(self, n_children):

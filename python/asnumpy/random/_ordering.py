@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import _core
 from ._distributions import rows_of
 
 _LARGE_POPULATION = 10_000  # above it a tail shuffle may beat Floyd's method, as NumPy draws
@@ -35,7 +36,7 @@ def reorder(generator, x, axis=0):
         if x.size == 0:
             return None
         order = shuffled(generator, x.shape[axis])
-        if isinstance(x, ndarray):
+        if _core._is_array(x):
             x[...] = take(x, order, axis=axis)
         else:
             x[...] = np.take(x, np.asarray(order), axis=axis)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core import _is_tracing, _require, ndarray, signbit
+from .._core import _is_array, _is_tracing, _require, ndarray, signbit
 
 
 def drawn_size(size, *parameters):
@@ -34,7 +34,7 @@ def _double(parameter):
     """
     if type(parameter) in (float, int):
         return float(parameter)
-    if isinstance(parameter, ndarray) and parameter.ndim and parameter.dtype.kind in "biuf":
+    if _is_array(parameter) and parameter.ndim and parameter.dtype.kind in "biuf":
         return parameter
     if isinstance(parameter, ndarray | np.ndarray):
         host = np.asarray(parameter).astype(np.float64, casting="safe", copy=False)
@@ -60,7 +60,7 @@ def scaled_uniform(draw, low, high, size, message, downwards=False):
 def scaled_normal(draw, loc, scale, size):
     """Normal floats of mean loc and deviation scale from the standard `draw(size)`."""
     loc, scale = map(_double, (loc, scale))
-    if isinstance(scale, ndarray) and _is_tracing():
+    if _is_array(scale) and _is_tracing():
         _require(signbit(scale).any() == False, "scale < 0")  # noqa: E712
     elif np.any(np.signbit(np.asarray(scale, dtype=float))):
         raise ValueError("scale < 0")

@@ -11,8 +11,8 @@ from numpy.testing import (  # noqa: F401
     suppress_warnings,
 )
 
+from .. import _core
 from .._core import asarray as _asarray
-from .._core import ndarray as _ndarray
 
 # What compares no arrays, and facts about the interpreter and the platform: calls that are watched get
 # their arguments as they are.
@@ -27,7 +27,7 @@ for _name in ("assert_no_gc_cycles", "assert_no_warnings", "assert_raises", "ass
 
 
 def _to_host(x):
-    if isinstance(x, _ndarray):
+    if _core._is_array(x):
         return _np.asarray(x)
     if type(x) in (list, tuple):
         return type(x)(map(_to_host, x))

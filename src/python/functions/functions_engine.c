@@ -119,14 +119,28 @@ static PyObject *f_finalize(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* A device by its number, which may be none's, or by its name. */
+static int read_device(PyObject *obj, int *out) {
+    int64_t number;
+    if (PyUnicode_Check(obj)) return asn_device_from_py(obj, out);
+    if (asn_int64_from_py(obj, &number) < 0) return -1;
+    *out = number > INT_MAX ? INT_MAX : number < INT_MIN ? INT_MIN : (int)number;
+    return 0;
+}
+
 /* (device): returns the previous one. Arrays belong to the device they were made on. */
 static PyObject *f_set_device(PyObject *const *v) {
-    int64_t device;
-    int before;
-    if (asn_int64_from_py(v[0], &device) < 0) return NULL;
+    int device, before;
+    if (read_device(v[0], &device) < 0) return NULL;
     ASN_PY_TRY(asn_device_get(&before));
-    ASN_PY_TRY(asn_device_set((int)device));
+    ASN_PY_TRY(asn_device_set(device));
     return PyLong_FromLong(before);
+}
+
+/* (device): the number that a device's name means; ValueError of no device in use. */
+static PyObject *f_device_number(PyObject *const *v) {
+    int number;
+    return asn_device_from_py(v[0], &number) < 0 ? NULL : PyLong_FromLong(number);
 }
 
 /* The number of the current device, which is opened for it. */
@@ -146,9 +160,9 @@ static PyObject *f_get_device_count(PyObject *const *v) {
 
 /* (device): waits for it and gives cached memory back to it. */
 static PyObject *f_reset_device(PyObject *const *v) {
-    int64_t device = 0;
-    if (asn_int64_from_py(v[0], &device) < 0) return NULL;
-    ASN_PY_TRY(asn_device_reset((int)device));
+    int device = 0;
+    if (v[0] && read_device(v[0], &device) < 0) return NULL;
+    ASN_PY_TRY(asn_device_reset(device));
     Py_RETURN_NONE;
 }
 
@@ -278,7 +292,10 @@ asn_function_def asn_engine_functions[] = {
                  "Opens the device; the first operation does it otherwise."),
     ASN_FUNCTION("finalize", "", f_finalize, "Waits for the device and closes it."),
     ASN_FUNCTION("set_device", "device", f_set_device,
-                 "Makes a device current; returns the previous one."),
+                 "Makes a device current, by its number or its name (\"cpu:0\", "
+                 "\"ascend:1\", \"npu:1\"); returns the number of the previous one."),
+    ASN_FUNCTION("_device_number", "device", f_device_number,
+                 "The number that the name of a device in use means."),
     ASN_FUNCTION("get_device", "", f_get_device, "Number of the current device."),
     ASN_FUNCTION("get_device_count", "", f_get_device_count,
                  "How many devices there are."),

@@ -310,11 +310,21 @@ static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     return (PyObject *)view;
 }
 
-/* A view as a dtype that the device lacks: NumPy's, of the same memory. NULL with the
+/* A view as a dtype that the device lacks, or as a class of NumPy's: NumPy's, of the same
+ * memory. NULL with the
  * error where the error is another or the host does not reach the memory. */
 static PyObject *view_on_host(PyObject *self, PyObject *dtype) {
-    if (!PyErr_ExceptionMatches(asn_py.host_dtype) || !asn_device_host_access())
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    bool is_class =
+        PyType_Check(dtype) && PyType_IsSubtype((PyTypeObject *)dtype, &PyArray_Type);
+    if (!asn_device_host_access()) {
+        if (is_class)
+            PyErr_Format(asn_py.host_dtype,
+                         "view: the host does not reach the device's memory; "
+                         "to_numpy(x).view(%s) is a view of a copy",
+                         ((PyTypeObject *)dtype)->tp_name);
         return NULL;
+    }
     PyErr_Clear();
     PyObject *host = asn_host_view(self);
     PyObject *r = host ? PyObject_CallMethod(host, "view", "O", dtype) : NULL;

@@ -376,6 +376,6 @@ int asn_ndarray_init_type(PyObject *module) {
     PyType_Spec spec = {"asnumpy.ndarray", sizeof(asn_ndarray), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
     asn_py.ndarray = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (!asn_py.ndarray) return -1;
+    if (!asn_py.ndarray || asn_instances_init(module, asn_py.ndarray) < 0) return -1;
     return PyModule_AddObjectRef(module, "ndarray", (PyObject *)asn_py.ndarray);
 }
