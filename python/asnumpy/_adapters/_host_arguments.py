@@ -28,6 +28,7 @@ def host(value):
         made = {key: host(item) for key, item in value.items()}
         return made if any(made[key] is not value[key] for key in value) else value
     if not _core._is_array(value):
+        return value
     array = _np.asarray(value)
     if array.flags.writeable and not value.device.startswith("cpu"):
         array.flags.writeable = False
