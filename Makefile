@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full test-torch fuzz numpy-suite newcomers wheels mutants bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -56,10 +56,11 @@ fuzz: $(BUILD)/build.ninja build
 # Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
 # on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
 # clang, a device that runs behind its launches (alone, and in an NPU's place), other Pythons, all of the tests with PyTorch for Ascend,
-# the HTML pages in a browser.
+# the HTML pages in a browser, NumPy's typing tests.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
+	$(MAKE) numpy-typing
 	$(PY) -m pytest tests/python -q -k browser
 	$(MAKE) newcomers
 	$(MAKE) test-torch
@@ -94,6 +95,11 @@ wheels:
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build
 	$(PY) tests/numpy_suite/run.py --jobs $(JOBS)
+
+# NumPy's typing tests with our stubs, by mypy (tests/typing/numpy_suite.py); CHECKER=pyright needs that on the path.
+CHECKER ?= mypy
+numpy-typing: build
+	$(PY) tests/typing/numpy_suite.py --checker $(CHECKER)
 
 # One change of the engine at a time, and whether a test notices (tools/mutants.py). MUTANTS adds options.
 mutants: build

@@ -48,6 +48,11 @@ class _ArrayType(_abc.ABCMeta): ...
 # What becomes an array: ours, or whatever NumPy takes.
 _ArrayLike = ndarray | _HostLike
 _Scalar = complex | _np.generic
+_Real = float | _np.floating | _np.integer | _np.bool
+_ScalarT = _TypeVar("_ScalarT", bound=_np.generic)
+_NDArray = ndarray[tuple[Any, ...], _np.dtype[_ScalarT]]
+_DTypeU = _TypeVar("_DTypeU", bound=_np.dtype[Any])
+_OutT = _TypeVar("_OutT", bound=ndarray)
 _Axis = SupportsIndex | Sequence[SupportsIndex] | None
 _Shape = SupportsIndex | Sequence[SupportsIndex]
 _Out = ndarray | tuple[ndarray | None, ...] | None
@@ -104,7 +109,7 @@ RESULTS = {
 }
 RESULT = {name: result for result, names in RESULTS.items() for name in names.split()}
 ATTRIBUTES = {
-    "T": "ndarray", "mT": "ndarray", "base": "Any", "ctypes": "Any", "data": "memoryview",
+    "T": "ndarray[tuple[Any, ...], _DTypeT]", "mT": "ndarray[tuple[Any, ...], _DTypeT]", "base": "Any", "ctypes": "Any", "data": "memoryview",
     "device": "str", "dtype": "_DTypeT", "flags": "Any", "flat": "flatiter", "imag": "ndarray",
     "itemset": "Any", "itemsize": "int", "nbytes": "int", "ndim": "int", "real": "ndarray",
     "shape": "_ShapeT", "size": "int", "strides": "tuple[int, ...]",
@@ -206,7 +211,7 @@ def operator_text(name):
         return f"    def {name}(self, /) -> ndarray: ...\n"
     if bare in COMPARE:
         ignore = "  # type: ignore[override]" if bare in ("eq", "ne") else ""
-        return f"    def {name}(self, value: Any, /) -> ndarray: ...{ignore}\n"
+        return f"    def {name}(self, value: Any, /) -> _NDArray[_np.bool]: ...{ignore}\n"
     plain = bare[1:] if bare[:1] in "ri" and bare[1:] in BINARY else bare
     if plain not in BINARY:
         return None
@@ -240,6 +245,146 @@ def members_of(cls):
     return sorted({member for c in ours for member in vars(c)})
 
 
+# Distributions of random generators: what one draw is, what an array of them holds.
+DRAWS = {
+    "float": words(
+        "beta chisquare exponential f gamma gumbel laplace logistic lognormal noncentral_chisquare noncentral_f "
+        "normal pareto power rayleigh standard_cauchy standard_t triangular uniform vonmises wald weibull"
+    ),
+    "int": words("binomial geometric hypergeometric logseries negative_binomial poisson zipf"),
+}
+# Those with dtype= and out=.
+TYPED_DRAWS = words("random standard_exponential standard_gamma standard_normal")
+
+
+def overloads_of(cases):
+    """Definitions that a type checker tries in turn: (name, parameters, result)."""
+    # A number is an array-like, too, and its result no array: the order says which counts.
+    ignore = "  # type: ignore[overload-overlap]"
+    return "".join(
+        f"    @overload\n    def {n}(self, {p}) -> {r}: ...{ignore}\n" for n, p, r in cases
+    )
+
+
+# Functions and methods whose result has the dtype of the array that they are given first.
+SAME = words(
+    "sort flip fliplr flipud roll rot90 transpose permute_dims swapaxes moveaxis rollaxis squeeze reshape ravel "
+    "repeat tile tril triu delete copy ascontiguousarray asfortranarray expand_dims partition"
+)
+SAME_METHODS = words(
+    "copy flatten ravel reshape repeat squeeze swapaxes transpose byteswap diagonal"
+)
+# Functions of a shape that make float64 unless they are told a dtype.
+CREATES = words("zeros ones empty")
+WIDTHS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+
+
+def dtype_type(name):
+    """The type of a dtype= argument that means that class of numbers."""
+    dtype = numpy.dtype(name)
+    codes = [dtype.name, *(f"{order}{dtype.kind}{dtype.itemsize}" for order in ("", "<", "="))]
+    listed = ", ".join(f'"{code}"' for code in codes)
+    return f"_np.dtype[_np.{name}] | type[_np.{name}] | Literal[{listed}]"
+
+
+def same_text(name, function):
+    """A function that keeps the dtype of an array, and makes an array of whatever else it takes."""
+    first, *others = inspect.signature(function).parameters.values()
+    rest = parameters_of(inspect.Signature(others))
+    only = rest.startswith("/")
+    mark = "" if first.kind is not first.POSITIONAL_ONLY or only else "/, "
+    text = ""
+    for given, result in (
+        ("ndarray[Any, _DTypeU]", "ndarray[tuple[Any, ...], _DTypeU]"),
+        ("_ArrayLike", "ndarray"),
+    ):
+        text += f"@overload\ndef {name}({first.name}: {given}, {mark}{rest}) -> {result}: ...\n"
+    return text
+
+
+def creation_text(name, function):
+    """A function of a shape and a dtype."""
+    parameters = inspect.signature(function).parameters
+    rest = parameters_of(
+        inspect.Signature([p for n, p in parameters.items() if n not in ("shape", "dtype")])
+    )
+    cases = [("_np.dtype[_ScalarT] | type[_ScalarT]", "_ScalarT"), ("DTypeLike", "Any")]
+    text = f"@overload\ndef {name}(shape: _Shape, dtype: None = ..., {rest}) -> _NDArray[_np.float64]: ...\n"
+    for dtype, scalar in cases:
+        text += f"@overload\ndef {name}(shape: _Shape, dtype: {dtype}, {rest}) -> _NDArray[{scalar}]: ...\n"
+    return text
+
+
+def integers_text(name):
+    """`Generator.integers` and `RandomState.randint`, by the dtype asked for."""
+    new = name == "integers"
+    flag = ", endpoint: _b.bool = ..." if new else ""
+    default = ("_np.int64", "int64") if new else ("int", "long")
+    kinds = [
+        (None, *default),
+        ("type[_b.bool]", "_b.bool", "bool"), ("type[int]", "int", "int64" if new else "long"),
+        *((dtype_type(w), f"_np.{w}", w) for w in WIDTHS),
+        ('_np.dtype[_np.bool] | type[_np.bool] | Literal["?", "b1", "|b1", "bool", "bool_"]', "_np.bool", "bool"),
+    ]  # fmt: skip
+    cases = []
+    for dtype, number, element in kinds:
+        tail = "dtype: None = ..." if dtype is None else f"dtype: {dtype}"
+        star = "" if dtype is None else "*, "
+        cases += [
+            (name, f"low: int, high: int | None = ..., size: None = ..., {star}{tail}{flag}", number),
+            (name, f"low: _ArrayLike, high: _ArrayLike | None = ..., size: _Shape | None = ..., {star}{tail}{flag}",
+             f"_NDArray[_np.{element}]"),
+        ]  # fmt: skip
+    cases.append((name, "low: _ArrayLike, high: _ArrayLike | None = ..., size: _Shape | None = ..., "
+                        f"dtype: DTypeLike | None = ...{flag}", "Any"))  # fmt: skip
+    return overloads_of(cases)
+
+
+def draw_text(cls, name, method):
+    """A distribution: a number without size= of numbers, else an array; None: another method."""
+    if (cls, name) in (("Generator", "integers"), ("RandomState", "randint")):
+        return integers_text(name)
+    kind = next((k for k, names in DRAWS.items() if name in names), None)
+    plain = cls == "RandomState" and name in TYPED_DRAWS  # which has no dtype= there
+    signature = signature_of(method)
+    if signature is None or not (
+        kind or (name in TYPED_DRAWS and cls in ("Generator", "RandomState"))
+    ):
+        return None
+    parameters = [
+        p
+        for p in signature.parameters.values()
+        if p.name not in ("self", "size", "dtype", "out", "method")
+    ]
+
+    def listed(type_, *more):
+        own = [
+            f"{p.name}: {type_}" + ("" if p.default is p.empty else " = ...") for p in parameters
+        ]
+        return ", ".join([*own, *more])
+
+    if kind or plain:
+        whole = "int64" if cls == "Generator" else "long"
+        element = "float64" if kind != "int" else whole
+        return overloads_of([
+            (name, listed("_Real", "size: None = ..."), kind or "float"),
+            (name, listed("_ArrayLike", "size: _Shape | None = ..."), f"_NDArray[_np.{element}]"),
+        ])  # fmt: skip
+    method = ', method: Literal["zig", "inv"] = ...' if name == "standard_exponential" else ""
+    single = '_np.dtype[_np.float32] | type[_np.float32] | Literal["f", "f4", "<f4", "=f4", "float32", "single"]'
+    dtype = f"DTypeLike = ...{method}"
+    return overloads_of([
+        (name, listed("_Real", "size: None = ...", f"dtype: {dtype}", "out: None = ..."), "float"),
+        (name, listed("_ArrayLike", "size: _Shape | None = ...", f"dtype: {dtype}", "*", "out: _OutT"), "_OutT"),
+        (name, listed("_ArrayLike", "size: _Shape | None = ...", "*", f"dtype: {single}{method}", "out: None = ..."),
+         "_NDArray[_np.float32]"),
+        (name, listed("_ArrayLike", "size: _Shape | None", f"dtype: {single}{method}", "out: None = ..."),
+         "_NDArray[_np.float32]"),
+        (name, listed("_ArrayLike", "size: _Shape | None = ...", f"dtype: {dtype}", "out: None = ..."),
+         "_NDArray[_np.float64]"),
+    ])  # fmt: skip
+
+
 def class_text(name, cls, methods, attributes, bases=""):
     """A class: its attributes, operators and methods."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
@@ -264,8 +409,9 @@ def class_text(name, cls, methods, attributes, bases=""):
             continue
         value = inspect.getattr_static(cls, member)
         operator = operator_text(member) if name == "ndarray" else None
-        if operator:
-            lines.append(operator)
+        drawn = draw_text(name, member, value) if name in ("Generator", "RandomState") else None
+        if operator or drawn:
+            lines.append(operator or drawn)
         elif member == "__class_getitem__":
             lines.append("    def __class_getitem__(cls, item: Any, /) -> Any: ...\n")
         elif isinstance(value, (staticmethod, classmethod)):
@@ -280,6 +426,8 @@ def class_text(name, cls, methods, attributes, bases=""):
             result = methods.get(member) or (
                 "Any" if member in SCALARS else "ndarray" if name == "ndarray" else "Any"
             )
+            if name == "ndarray" and member in SAME_METHODS:
+                result = "ndarray[tuple[Any, ...], _DTypeT]"
             if getattr(value, "__isabstractmethod__", False):
                 lines.append("    @_abc.abstractmethod\n")
             lines.append(function_text(member, value, result, "    "))
@@ -333,6 +481,15 @@ class _Binary(ufunc):
 """
 
 
+# ufuncs that give truth values, whatever they are asked.
+UFUNCS += (
+    UFUNCS[UFUNCS.index("class _Unary") :]
+    .replace("_Unary(", "_UnaryTruth(")
+    .replace("_Binary(", "_BinaryTruth(")
+    .replace("-> ndarray: ...", "-> _NDArray[_np.bool]: ...")
+    .replace("-> Any: ...", "-> _np.bool: ...  # type: ignore[overload-overlap]")
+)
+
 # What `jit` returns; of a method's class, what the method takes after self.
 JITTED = """_P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
@@ -377,11 +534,12 @@ def jit_text(name, function):
 def ufunc_text(name, value):
     if value.nout != 1 or value.signature:
         return f"{name}: ufunc\n"
-    return f"{name}: {'_Unary' if value.nin == 1 else '_Binary'}\n"
+    truth = "Truth" if all(t.endswith("->?") for t in value.types) else ""
+    return f"{name}: {'_Unary' if value.nin == 1 else '_Binary'}{truth}\n"
 
 
 # The generic alias is no value that a module could tell of itself.
-TYPING = """from typing import TypeVar
+TYPING = """from typing import Any, TypeVar
 
 import numpy as _np
 from numpy.typing import ArrayLike as ArrayLike, DTypeLike as DTypeLike, NBitBase as NBitBase
@@ -391,7 +549,7 @@ from asnumpy import ndarray
 __all__ = ["ArrayLike", "DTypeLike", "NBitBase", "NDArray"]
 
 _ScalarT = TypeVar("_ScalarT", bound=_np.generic)
-NDArray = ndarray[tuple[int, ...], _np.dtype[_ScalarT]]
+NDArray = ndarray[tuple[Any, ...], _np.dtype[_ScalarT]]
 """
 
 
@@ -427,9 +585,15 @@ def module_text(module, own):
         elif name in ("ndarray", "ufunc") and own:
             continue
         elif isinstance(value, type) and is_numpys(value):
-            body.append(f"from {value.__module__} import {value.__name__} as {name}\n"
-                        if hasattr(sys.modules.get(value.__module__), value.__name__) and value.__module__ == "numpy"
-                        else f"{name}: type[Any]\n")  # fmt: skip
+            place = value.__module__
+            public = (
+                "._" not in place and getattr(sys.modules.get(place), value.__name__, None) is value
+            )
+            body.append(
+                f"from {place} import {value.__name__} as {name}\n"
+                if public
+                else f"{name}: type[Any]\n"
+            )
         elif isinstance(value, type):
             body.append(class_text(name, value, {}, {}))
         elif callable(value) and is_numpys(value):
@@ -441,7 +605,11 @@ def module_text(module, own):
         elif name == "jit" and own:
             body.append(JITTED + jit_text(name, value))
         elif callable(value) and signature_of(value) is not None and hasattr(value, "__name__"):
-            body.append(function_text(name, value, RESULT.get(name, "ndarray" if own else "Any")))
+            result = RESULT.get(
+                name, "ndarray" if own else "None" if name.startswith("assert_") else "Any"
+            )
+            body.append(creation_text(name, value) if own and name in CREATES else same_text(name, value)
+                        if own and name in SAME else function_text(name, value, result))  # fmt: skip
         elif isinstance(value, (bool, int, float, str)):
             body.append(f"{name}: {'_b.' if type(value) is bool else ''}{type(value).__name__}\n")
         else:
@@ -468,6 +636,14 @@ def main(out):
     asnumpy = importlib.import_module("asnumpy")
     root = pathlib.Path(out, "asnumpy")
     body, imports = module_text(asnumpy, own=True)
+    listed = set(asnumpy.__all__)
+    body += [
+        "__version__: str\n",
+        "__array_api_version__: str\n",
+        "__array_namespace_info__: Any\n",
+    ]
+    body += [f"from numpy import {name} as {name}\n" for name in sorted(asnumpy._NUMPYS - listed)
+             if hasattr(numpy, name)]  # fmt: skip
     numpys = sorted(asnumpy._submodules.NUMPYS)
     submodules = asnumpy._SUBMODULES | {name for name in numpys if "." not in name}
     imports += [f"from . import {name} as {name}" for name in sorted(submodules)]
@@ -484,7 +660,7 @@ def main(out):
         module = importlib.import_module(f"asnumpy.{name}")
         body, imports = module_text(module, own=False)
         imports += ["import asnumpy as _asnumpy",
-                    "from asnumpy import _ArrayLike, _Axis, _Casting, _Kind, _Order, _Out, _Shape, ndarray"]  # fmt: skip
+                    "from asnumpy import _ArrayLike, _Axis, _Casting, _Kind, _NDArray, _Order, _Out, _OutT, _Real, _Shape, ndarray"]  # fmt: skip
         parts = name.split(".")
         file = (
             root.joinpath(*parts, "__init__.pyi")

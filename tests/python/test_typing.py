@@ -70,3 +70,20 @@ def test_marker():
     assert STUB.with_name("py.typed").exists()
     for name in ("fft", "linalg", "random", "polynomial", "testing", "lib"):
         assert STUB.parent.joinpath(name, "__init__.pyi").exists()
+
+
+def test_numpys_own_rewritten():
+    """The way into NumPy's typing tests; the tests are `make numpy-typing`."""
+    sys.path.insert(0, str(PROGRAMS))
+    import numpy_suite
+
+    text = "import numpy as np\nimport numpy.typing as npt\nfrom numpy.lib import x\nfrom numpy._typing import y\nimport numpyro\n"
+    assert numpy_suite.rewritten(text).split("\n")[:5] == [
+        "import asnumpy as np", "import asnumpy.typing as npt", "from asnumpy.lib import x", "from numpy._typing import y",
+        "import numpyro",
+    ]  # fmt: skip
+    assert numpy_suite.misses_of("misc/extended_precision.pyi", {}, {}) == (7, [])
+    count, missed = numpy_suite.misses_of("misc/extended_precision.pyi", {}, {1: ["bad import"]})
+    assert len(missed) == 1 and count in (7, 8)
+    files = {str(p.relative_to(numpy_suite.DATA)) for p in numpy_suite.DATA.rglob("*.py*")}
+    assert set(numpy_suite.known_misses()) <= files

@@ -8,7 +8,7 @@ import asnumpy
 import numpy as np
 import pytest
 from asnumpy import _traced
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 N = 1000
@@ -306,9 +306,6 @@ WHOLE = st.recursive(
 )  # fmt: skip
 
 
-MORE = int(os.environ.get("VECTORIZE_EXAMPLES", "150"))
-
-
 def outcome(call):
     """(result or None, class of the exception, the warnings' words but for "scalar")."""
     with warnings.catch_warnings(record=True) as caught:
@@ -321,7 +318,6 @@ def outcome(call):
     return result, error, words
 
 
-@settings(max_examples=MORE, deadline=None)
 @given(WHOLE, st.integers(0, 99), st.sampled_from(["u1", "i1", "i4", "i8"]))
 def test_random_functions_of_integers(text, seed, dtype):
     function = eval(f"lambda i, j, p, x: {text}", {"np": np, "abs": abs, "max": max})

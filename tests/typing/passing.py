@@ -31,8 +31,8 @@ assert_type(1.5 * a, np.ndarray)
 assert_type(-a, np.ndarray)
 assert_type(a**2, np.ndarray)
 assert_type(a @ b, Any)
-assert_type(a > b, np.ndarray)
-assert_type(a == b, np.ndarray)
+assert_type(a > b, np.ndarray[tuple[Any, ...], np.dtype[np.bool]])
+assert_type(a == b, np.ndarray[tuple[Any, ...], np.dtype[np.bool]])
 assert_type(divmod(a, 2), tuple[np.ndarray, np.ndarray])
 a += 1
 b <<= 2
@@ -134,3 +134,27 @@ with np.disable_jit():
     step(a, 3)
 with np.disable_jit(False):
     fast(a)
+
+# Types for annotations, and dtypes that are known
+import asnumpy.typing as npt  # noqa: E402
+
+
+def scaled(x: npt.NDArray[np.float64], by: npt.ArrayLike = 2.0) -> npt.NDArray[np.float64]:
+    return np.sort(x)
+
+
+assert_type(np.zeros(3), npt.NDArray[np.float64])
+assert_type(np.ones((2, 3), np.int32), npt.NDArray[np.int32])
+assert_type(scaled(np.zeros(3)).reshape(3, 1).T, npt.NDArray[np.float64])
+assert_type(np.isnan(np.zeros(3)), npt.NDArray[np.bool])
+assert_type(np.random.default_rng(0).normal(0.0, 1.0, size=3), npt.NDArray[np.float64])
+assert_type(np.random.default_rng(0).normal(), float)
+assert_type(np.random.default_rng(0).integers(9, size=3, dtype=np.uint8), npt.NDArray[np.uint8])
+print(
+    np.zeros(3, device="npu:0"),
+    np.to_numpy([1, 2]),
+    np.__version__,
+    np.ma.masked,
+    np.char.upper("a"),
+)
+moment: np.datetime64 = np.datetime64("2020-01-01")

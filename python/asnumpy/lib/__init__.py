@@ -13,7 +13,10 @@ from numpy.lib import (  # noqa: F401
 from . import array_utils, mixins, npyio, scimath, stride_tricks  # noqa: F401
 
 __all__ = [
+    "Arrayterator",
     "NumpyVersion",
+    "add_docstring",
+    "add_newdoc",
     "array_utils",
     "format",
     "introspect",
@@ -21,4 +24,5 @@ __all__ = [
     "npyio",
     "scimath",
     "stride_tricks",
+    "tracemalloc_domain",
 ]
