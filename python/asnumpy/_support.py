@@ -103,7 +103,20 @@ def _reconstruct(cls, host):
     return a if cls is _core.ndarray else a.view(cls)
 
 
+_as_numpy = False
+
+
+def as_numpy(on):
+    """Whether arrays pickle as NumPy's, and the class says that it is NumPy's (asnumpy.auto)."""
+    global _as_numpy
+    _as_numpy = on
+    for cls in (_core.ndarray, _core.ufunc):
+        cls.__module__ = "numpy" if on else "asnumpy"
+
+
 def reduce(a):
+    if _as_numpy and type(a) is _core.ndarray:
+        return a.to_numpy().__reduce__()
     state = getattr(a, "__dict__", None) or None
     return (
         (_reconstruct, (type(a), a.to_numpy()), state)
@@ -125,6 +138,8 @@ def _from_buffer(buffer, dtype, shape, axes):
 
 def reduce_to_buffer(a):
     """The elements as a buffer that the stream may refer to; those of an array with gaps as bytes in it."""
+    if _as_numpy:
+        return a.to_numpy().__reduce_ex__(5)
     axes = list(range(a.ndim))
     if not a.flags.c_contiguous:
         axes.sort(key=lambda d: -a.strides[d])

@@ -1,0 +1,305 @@
+"""Calls of covered code into libraries, and what they return.
+
+The source of a covered module that imports a library is compiled with `f(a, b)` written as
+`back(stage(f, a, b)())`, and `x[k]` as `x[key(x, k)]`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over
+the memory of ours; the call itself is made by a `functools.partial`, which has no frame of its own, so
+that warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of NumPy's. A module
+without libraries is compiled as it stands. What calls and keys do not carry (operators, what a library
+gives to a function of the user's and gets from it) takes the arrays' own protocols.
+
+The standard library, and what merely hands objects on (`CARRIERS`), get them as they are.
+"""
+
+import ast
+import builtins
+import copy
+import functools
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import types
+
+from ._arrays import adopt, to_library
+from ._cover import root_of
+
+__all__ = ["Cells", "Crossing", "Finder", "Transformer"]
+
+CARRIERS = frozenset(["pytest", "_pytest", "hypothesis", "IPython", "ipykernel", "cloudpickle"])
+_OURS = frozenset(["numpy", "asnumpy", "builtins", "__main__"])
+_STANDARD = frozenset(sys.stdlib_module_names)
+_STAGE, _BACK, _KEY = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_key__"
+_IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
+
+
+class Transformer(ast.NodeTransformer):
+    """Writes calls as stages, and keys of what may be a library's with `key`. Decorators, annotations,
+    calls of builtins, and keys that are whole numbers by their form stay."""
+
+    def __init__(self):
+        self._counters = set()  # names that loops over ranges set
+
+    def visit_Module(self, node):
+        for loop in ast.walk(node):
+            if isinstance(loop, (ast.For, ast.comprehension)):
+                self._counters |= _counters_of(loop)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Name) and (
+            hasattr(builtins, function.id) or function.id.startswith(("@", "__asnumpy_"))
+        ):
+            return node
+        if isinstance(function, ast.Attribute) and _names_pytest(function.value):
+            return node
+        called = node
+        if node.args or node.keywords:
+            called = _call(_call(_STAGE, [function, *node.args], node, node.keywords), [], node)
+        return _call(_BACK, [called], node)
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if _plain(node.value) and self._may_be_array(node.slice):
+            again = copy.deepcopy(node.value)
+            _loaded(again)
+            node.slice = _call(_KEY, [again, node.slice], node.slice)
+        return node
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        target = node.targets[0]
+        if isinstance(target, (ast.Subscript, ast.Attribute)) and len(node.targets) == 1:
+            if _plain(target.value) and not isinstance(node.value, ast.Constant):
+                again = copy.deepcopy(target.value)
+                _loaded(again)
+                node.value = _call(_KEY, [again, node.value], node.value)
+        return node
+
+    def _may_be_array(self, key):
+        if isinstance(key, ast.Tuple):
+            return any(map(self._may_be_array, key.elts))
+        if isinstance(key, ast.BinOp):
+            return self._may_be_array(key.left) or self._may_be_array(key.right)
+        if isinstance(key, ast.UnaryOp):
+            return self._may_be_array(key.operand)
+        if isinstance(key, ast.Name):
+            return key.id not in self._counters
+        return not isinstance(key, (ast.Constant, ast.Slice, ast.Starred, ast.JoinedStr))
+
+    def visit_FunctionDef(self, node):
+        kept = node.decorator_list, node.returns
+        node.decorator_list, node.returns = [], None
+        self.generic_visit(node)
+        node.decorator_list, node.returns = kept
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node):
+        kept, node.decorator_list = node.decorator_list, []
+        self.generic_visit(node)
+        node.decorator_list = kept
+        return node
+
+    def visit_arg(self, node):
+        return node
+
+    def visit_AnnAssign(self, node):
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_MatchClass(self, node):
+        return node
+
+
+def _call(function, arguments, place, keywords=()):
+    """A call at the place of a node; of a name or an expression."""
+    if isinstance(function, str):
+        function = ast.copy_location(ast.Name(function, ast.Load()), place)
+    return ast.copy_location(ast.Call(function, arguments, list(keywords)), place)
+
+
+def _counters_of(loop):
+    """Names that a loop over range() or enumerate() counts with."""
+    names = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(
+        loop.iter.func, ast.Name) else None  # fmt: skip
+    target = loop.target
+    if names == "enumerate" and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    known = names in ("range", "enumerate") and isinstance(target, ast.Name)
+    return {target.id} if known else set()
+
+
+def _plain(node):
+    """Whether an expression is a name, or attributes of one: to evaluate it twice changes nothing."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and not node.id.startswith("@")
+
+
+def _loaded(node):
+    for part in ast.walk(node):
+        if hasattr(part, "ctx"):
+            part.ctx = ast.Load()
+
+
+def _names_pytest(node):
+    """Whether an expression is a module that pytest's rewriting of assertions names."""
+    return isinstance(node, ast.Name) and node.id.startswith("@")
+
+
+class Crossing:
+    """The stage of one run; `cover` says what is the user's."""
+
+    def __init__(self, cover):
+        self._cover = cover
+        self._library = {}  # a module's name -> whether it is a library's
+        self._classes = {}  # a class -> whether it, or a base, is
+
+    def open(self):
+        """Lets compiled sources find the two functions."""
+        setattr(builtins, _STAGE, self.stage)
+        setattr(builtins, _BACK, adopt)
+        setattr(builtins, _KEY, self.key)
+
+    def close(self):
+        for name in (_STAGE, _BACK, _KEY):
+            delattr(builtins, name)
+
+    def stage(self, function, /, *args, **kwargs):
+        """The call of a function as an object that makes it."""
+        if self.of_library(function):
+            args = [to_library(x) for x in args]
+            if kwargs:
+                kwargs = {k: to_library(v) for k, v in kwargs.items()}
+        return functools.partial(function, *args, **kwargs)
+
+    def key(self, owner, x):
+        """x as a key or value of an object: NumPy's, where the object's class is a library's."""
+        cls = type(owner)
+        known = self._classes.get(cls)
+        if known is None:
+            known = any(self._named(base.__module__) for base in cls.__mro__)
+            self._classes[cls] = known
+        return to_library(x) if known else x
+
+    def of_library(self, function):
+        """Whether a callable is a library's, neither the user's nor the standard library's."""
+        while isinstance(function, (types.MethodType, functools.partial)):
+            method = isinstance(function, types.MethodType)
+            function = function.__func__ if method else function.func
+        if isinstance(function, types.FunctionType):
+            name = function.__globals__.get("__name__")
+        elif isinstance(function, (type, types.BuiltinFunctionType)):
+            owner = getattr(function, "__self__", None)
+            plain = isinstance(function, type) or owner is None or type(owner) is types.ModuleType
+            name = (function if plain else type(owner)).__module__
+        else:
+            name = getattr(type(function), "__module__", None)
+            if name in _OURS or name is None or "cython" in name:
+                name = getattr(function, "__module__", None)
+        return self._named(name)
+
+    def _named(self, name):
+        """Whether a module of that name is a library's."""
+        known = self._library.get(name)
+        if known is None:
+            known = self._library[name] = self._is_library(name)
+        return known
+
+    def _is_library(self, name):
+        if not isinstance(name, str):
+            return False
+        root = root_of(name)
+        if root in _OURS or root in _STANDARD or root in CARRIERS:
+            return False
+        file = getattr(sys.modules.get(name), "__file__", None)
+        return not self._cover.named(name, file) if file or name not in sys.modules else True
+
+    # ---- sources
+
+    def imports_library(self, source):
+        """Whether a source names, in an import statement, a package that is a library."""
+        for found in _IMPORTS.finditer(source):
+            text = found[1].decode("latin-1")
+            names = text.partition(" import ")[0].split(",") if found[0].strip().startswith(
+                b"import") else [text]  # fmt: skip
+            for name in names:
+                if self._names_library(name.split()[0] if name.split() else ""):
+                    return True
+        return False
+
+    def _names_library(self, name):
+        root = root_of(name)
+        if not root or root in _OURS or root in _STANDARD or root in CARRIERS:
+            return False
+        try:
+            spec = importlib.util.find_spec(root)
+        except (ImportError, ValueError):
+            return False
+        return spec is not None and not self._cover.named(root, spec.origin)
+
+    def compile(self, source, file, dont_inherit=True, flags=0, optimize=-1):
+        """The code of a module's source (bytes)."""
+        if not self.imports_library(source):
+            return compile(source, file, "exec", flags, dont_inherit=dont_inherit, optimize=optimize)
+        tree = ast.parse(source, file)
+        return compile(
+            self.transformed(tree), file, "exec", flags, dont_inherit=dont_inherit, optimize=optimize
+        )
+
+    def transformed(self, tree):
+        """A module's tree with its calls staged."""
+        return ast.fix_missing_locations(Transformer().visit(tree))
+
+
+class Cells:
+    """IPython's transformer of cells: stages their calls once its names hold a library."""
+
+    def __init__(self, crossing, names):
+        self._crossing, self._names = crossing, names
+
+    def visit(self, tree):
+        text = ast.unparse(tree).encode()
+        modules = [v.__name__ for v in self._names.values() if type(v) is types.ModuleType]
+        staged = self._crossing.imports_library(text) or any(
+            map(self._crossing._names_library, modules)
+        )
+        return self._crossing.transformed(tree) if staged else tree
+
+
+class Loader(importlib.machinery.SourceFileLoader):
+    """Loads a covered module, whose code is not cached where its calls are staged."""
+
+    crossing = None
+
+    def get_code(self, fullname):
+        source = self.get_data(self.path)
+        if not self.crossing.imports_library(source):
+            return super().get_code(fullname)
+        return self.crossing.compile(source, self.path)
+
+
+class Finder:
+    """PathFinder in front of PathFinder: gives covered modules that loader."""
+
+    def __init__(self, cover, crossing):
+        self._cover = cover
+        self._loader = type("Loader", (Loader,), {"crossing": crossing})
+
+    def find_spec(self, name, path=None, target=None):
+        # What is not covered is given as it was found, so that nobody looks for it twice.
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if (
+            spec is not None
+            and type(spec.loader) is importlib.machinery.SourceFileLoader
+            and self._cover.named(name, spec.origin)
+        ):
+            spec.loader = self._loader(name, spec.origin)
+        return spec
+
+    def invalidate_caches(self):
+        """PathFinder has its own entry in sys.meta_path, where it is told."""

@@ -1,0 +1,79 @@
+"""`numpy.random` of covered code: NumPy's own generators, whose arrays are handed over without a copy.
+
+AsNumpy's generators draw the same numbers, but a library knows NumPy's alone: it asks
+`isinstance(seed, numpy.random.Generator)`, and without a seed it draws from NumPy's one global
+state. A program that gives one generator to its own code and to a library, or that seeds the global
+state for both, must see one stream. So the state is NumPy's, and the classes are subclasses of NumPy's.
+"""
+
+import functools
+
+import numpy
+
+from ._arrays import adopt, to_numpy
+
+__all__ = ["Generator", "RandomState"]
+
+
+def _method(name, plain):
+    @functools.wraps(plain)
+    def call(self, /, *args, **kwargs):
+        args = [to_numpy(x) for x in args]
+        out = kwargs.get("out")
+        if kwargs:
+            kwargs = {k: to_numpy(v) for k, v in kwargs.items()}
+        result = plain(self, *args, **kwargs)
+        return adopt(result) if out is None else out
+
+    return call
+
+
+def _function(plain):
+    @functools.wraps(plain)
+    def call(*args, **kwargs):
+        args = [to_numpy(x) for x in args]
+        if kwargs:
+            kwargs = {k: to_numpy(v) for k, v in kwargs.items()}
+        return adopt(plain(*args, **kwargs))
+
+    return call
+
+
+def _methods_of(cls):
+    return {
+        name: _method(name, value)
+        for name, value in vars(cls).items()
+        if not name.startswith("_") and callable(value) and not isinstance(value, type)
+    }
+
+
+def _spawn(self, n_children):
+    """n_children generators of this class from spawned seed sequences."""
+    return [type(self)(bits) for bits in self.bit_generator.spawn(n_children)]
+
+
+_NAMES = {"__module__": "numpy.random", "__slots__": ()}
+_OF_GENERATOR = _methods_of(numpy.random.Generator)
+Generator = type(
+    "Generator", (numpy.random.Generator,), {**_OF_GENERATOR, "spawn": _spawn, **_NAMES}
+)
+RandomState = type(
+    "RandomState", (numpy.random.RandomState,), {**_methods_of(numpy.random.RandomState), **_NAMES}
+)
+
+
+@functools.wraps(numpy.random.default_rng)
+def default_rng(seed=None):
+    if isinstance(seed, numpy.random.Generator):
+        return seed
+    made = numpy.random.default_rng(to_numpy(seed))
+    return Generator(made.bit_generator)
+
+
+def __getattr__(name):
+    """The functions of the global state, as they are asked for."""
+    plain = getattr(numpy.random, name)
+    owner = getattr(plain, "__self__", None)
+    if not isinstance(owner, numpy.random.RandomState):
+        raise AttributeError(f"numpy.random.{name} is NumPy's own")
+    return _function(plain)
