@@ -108,6 +108,7 @@ def _of_script(path, crossing):
             file=sys.stderr,
         )
         sys.exit(2)
+    path = os.path.abspath(path)
     _set_path(os.path.dirname(os.path.realpath(path)))
     names = _main_module(__file__=path, __loader__=SourceFileLoader("__main__", path))
     return crossing.compile(source, path), names

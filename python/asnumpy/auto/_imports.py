@@ -35,9 +35,10 @@ def install(cover):
             if error.__traceback__ is not None:
                 error.__traceback__ = error.__traceback__.tb_next
             raise
-        if level or not _numpys(name) or globals is None:
+        if level or not _numpys(name):
             return found
-        if not cover.namespace(globals, sys._getframe(1)):
+        caller = sys._getframe(1)
+        if not cover.namespace(caller.f_globals if globals is None else globals, caller):
             return found
         return _names.ours(name if fromlist else "numpy")
 
