@@ -16,6 +16,8 @@ import types
 import zipfile
 from importlib.machinery import SourceFileLoader
 
+from asnumpy.auto._cover import root_of
+
 _WITH_VALUE = ("--include", "--exclude")
 
 
@@ -64,6 +66,8 @@ def _main_module(**names):
     """A fresh `__main__`, as an interpreter makes it."""
     module = types.ModuleType("__main__")
     names = {"__builtins__": sys.modules["builtins"], "__cached__": None, **names}
+    if "__annotations__" in globals():  # as interpreters before 3.14 have it
+        names["__annotations__"] = {}
     vars(module).update(names)
     sys.modules["__main__"] = module
     return vars(module)
@@ -75,10 +79,18 @@ def _set_path(first):
         sys.path[0] = first
 
 
+def _absolute(path):
+    """A path from the root, otherwise as it was given, which is how the interpreter has it."""
+    return os.path.join(os.getcwd(), path)
+
+
 def _of_module(name):
-    """(code, names) of `python -m name`."""
+    """(code, names) of `python -m name`; of the main module in sys.path[0] for None."""
     try:
-        _, spec, code = runpy._get_module_details(name, runpy._Error)
+        if name is None:
+            _, spec, code = runpy._get_main_module_details(runpy._Error)
+        else:
+            _, spec, code = runpy._get_module_details(name, runpy._Error)
     except runpy._Error as error:
         sys.exit(f"{sys.executable}: {error}")
     sys.argv[0] = spec.origin
@@ -92,10 +104,10 @@ def _of_script(path, crossing):
     """(code, names) of `python path`."""
     if os.path.isdir(path) or zipfile.is_zipfile(path):
         if getattr(sys.flags, "safe_path", False):
-            sys.path.insert(0, path)
+            sys.path.insert(0, _absolute(path))
         else:
-            sys.path[0] = path
-        code, names = _of_module("__main__")
+            sys.path[0] = _absolute(path)
+        code, names = _of_module(None)
         sys.argv[0] = path
         return code, names
     try:
@@ -108,7 +120,7 @@ def _of_script(path, crossing):
             file=sys.stderr,
         )
         sys.exit(2)
-    path = os.path.abspath(path)
+    path = _absolute(path)
     _set_path(os.path.dirname(os.path.realpath(path)))
     names = _main_module(__file__=path, __loader__=SourceFileLoader("__main__", path))
     return crossing.compile(source, path), names
@@ -135,7 +147,7 @@ def _run(prepare):
         raise
     except BaseException as error:
         trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_globals is globals():
+        while trace is not None and _is_ours(trace.tb_frame):
             trace = trace.tb_next
         error.__traceback__ = trace
         sys.excepthook(type(error), error, trace)
@@ -143,6 +155,14 @@ def _run(prepare):
         if isinstance(error, KeyboardInterrupt):  # ends the process by the signal
             raise
         sys.exit(1)
+
+
+def _is_ours(frame):
+    """Whether a frame is of what leads to a program, or of the program itself."""
+    return frame.f_globals is globals() or root_of(frame.f_globals.get("__name__", "")) in (
+        "asnumpy", "runpy", "ast", "importlib", "_frozen_importlib", "_frozen_importlib_external",
+        "zipimport",
+    )  # fmt: skip
 
 
 def _silent(*_):

@@ -90,4 +90,6 @@ class Cover:
 
 
 def _matches(name, patterns):
-    return any(fnmatch.fnmatchcase(name, p) or fnmatch.fnmatchcase(name, p + ".*") for p in patterns)
+    return any(
+        fnmatch.fnmatchcase(name, p) or fnmatch.fnmatchcase(name, p + ".*") for p in patterns
+    )

@@ -48,9 +48,7 @@ class Transformer(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         function = node.func
-        if isinstance(function, ast.Name) and (
-            hasattr(builtins, function.id) or function.id.startswith(("@", "__asnumpy_"))
-        ):
+        if isinstance(function, ast.Name) and (hasattr(builtins, function.id)):
             return node
         if isinstance(function, ast.Attribute) and _names_pytest(function.value):
             return node
@@ -221,6 +219,10 @@ class Crossing:
 
     # ---- sources
 
+    def covers(self, name, file):
+        """Whether the module of that name and file is the user's."""
+        return self._cover.named(name, file)
+
     def imports_library(self, source):
         """Whether a source names, in an import statement, a package that is a library."""
         for found in _IMPORTS.finditer(source):
@@ -245,15 +247,22 @@ class Crossing:
     def compile(self, source, file, dont_inherit=True, flags=0, optimize=-1):
         """The code of a module's source (bytes)."""
         if not self.imports_library(source):
-            return compile(source, file, "exec", flags, dont_inherit=dont_inherit, optimize=optimize)
+            return compile(
+                source, file, "exec", flags, dont_inherit=dont_inherit, optimize=optimize
+            )
         tree = ast.parse(source, file)
         return compile(
-            self.transformed(tree), file, "exec", flags, dont_inherit=dont_inherit, optimize=optimize
+            self.transformed(tree),
+            file,
+            "exec",
+            flags,
+            dont_inherit=dont_inherit,
+            optimize=optimize,
         )
 
     def transformed(self, tree):
         """A module's tree with its calls staged."""
-        return ast.fix_missing_locations(Transformer().visit(tree))
+        return Transformer().visit(tree)
 
 
 class Cells:

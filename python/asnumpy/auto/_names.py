@@ -17,12 +17,12 @@ import asnumpy
 from . import _random
 from ._cover import root_of
 
-__all__ = ["missing", "numpys_module", "ours"]
+__all__ = ["numpys_module", "ours", "renew"]
 
 _made = {}  # NumPy's name -> the module for covered code
 _theirs = {}  # id of such a module -> NumPy's
 _lock = threading.RLock()
-missing = set()  # dotted names that were NumPy's own, for the report
+watch = None  # (name, NumPy's own object) -> what is given for it, while a report is made
 
 # What a module is known by; and what is about NumPy itself rather than about arrays.
 _ITSELF = frozenset(["test", "__array_api_version__", "__array_namespace_info__"])
@@ -66,7 +66,11 @@ def _make(name):
             known[key] = value
 
     def __getattr__(key):
-        value = getattr(theirs, key)  # NumPy's own error for what it lacks
+        try:
+            value = getattr(theirs, key)
+        except AttributeError as error:  # NumPy's, with its own frame and without this one
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
         if isinstance(value, types.ModuleType) and value.__name__.startswith("numpy."):
             value = ours(value.__name__)
         elif key not in _ITSELF and not key.startswith("__"):
@@ -87,9 +91,9 @@ def _chosen(name, mine, key, theirs):
     """AsNumpy's object of a name, or NumPy's, which `theirs` is."""
     found = getattr(mine, key, _made)
     if found is _made:
-        if not key.startswith("_"):
-            missing.add(f"{name}.{key}")
-        return theirs
+        found = theirs
+    if found is theirs and watch is not None and not key.startswith("_"):
+        return watch(f"{name}.{key}", theirs)
     return theirs if isinstance(found, types.ModuleType) else found
 
 

@@ -64,17 +64,25 @@ def options_of_environment():
 
 
 def stage_tests(rewrite, crossing):
-    """Lets pytest's rewriting of assertions (the module of that name) stage the calls of test modules,
-    and keep what it compiled under a name of its own."""
+    """Lets pytest's rewriting of assertions (the module of that name) stage the calls of covered test
+    modules, and keep what it compiled under a name of its own."""
+    hook = rewrite.AssertionRewritingHook
+    plain, names = hook.exec_module, []
+
+    def exec_module(self, module):
+        names.append(module.__name__)
+        try:
+            plain(self, module)
+        finally:
+            names.pop()
 
     def compile_staged(tree, file, *args, **kwargs):
-        if isinstance(tree, ast.Module) and os.path.exists(file):
+        if names and isinstance(tree, ast.Module) and crossing.covers(names[-1], file):
             with open(file, "rb") as source:
                 if crossing.imports_library(source.read()):
                     tree = crossing.transformed(tree)
         return compile(tree, file, *args, **kwargs)
 
-    rewrite.compile = compile_staged
-    if not rewrite.PYC_EXT.startswith(".asnumpy"):
-        rewrite.PYC_EXT = ".asnumpy" + rewrite.PYC_EXT
-        rewrite.PYC_TAIL = "." + rewrite.PYTEST_TAG + rewrite.PYC_EXT
+    hook.exec_module, rewrite.compile = exec_module, compile_staged
+    rewrite.PYC_EXT = ".asnumpy" + rewrite.PYC_EXT
+    rewrite.PYC_TAIL = "." + rewrite.PYTEST_TAG + rewrite.PYC_EXT

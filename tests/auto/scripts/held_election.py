@@ -14,7 +14,9 @@ def seats(votes, n, divisors):
 
 for name, divisors in {"d'Hondt": np.arange(1, 11), "Sainte-Lague": np.arange(1, 21, 2)}.items():
     got = seats(votes, 7, divisors)
-    print(name, dict(zip(parties.tolist(), got.tolist())), np.abs(got / 7 - votes / votes.sum()).max())
+    print(
+        name, dict(zip(parties.tolist(), got.tolist())), np.abs(got / 7 - votes / votes.sum()).max()
+    )
 share = votes / votes.sum()
 np.random.seed(1984)
 poll = np.random.multinomial(1000, share, size=200)

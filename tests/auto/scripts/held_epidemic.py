@@ -22,7 +22,11 @@ for day in range(60):
     state[healed] = RECOVERED
 history = np.array(history)
 print(history[::10], len(history))
-print("peak", history[:, 1].max(), "on day", int(history[:, 1].argmax()), "end", history[-1].tolist())
-growth = np.divide(history[1:, 1], history[:-1, 1], out=np.zeros(len(history) - 1), where=history[:-1, 1] > 0)
+print(
+    "peak", history[:, 1].max(), "on day", int(history[:, 1].argmax()), "end", history[-1].tolist()
+)
+growth = np.divide(
+    history[1:, 1], history[:-1, 1], out=np.zeros(len(history) - 1), where=history[:-1, 1] > 0
+)
 print(growth[:5].round(6), contacts.sum(axis=1).mean().round(6))
 print("\n".join(f"{d:2d} " + "#" * int(v // 10) for d, v in enumerate(history[::6, 1])))

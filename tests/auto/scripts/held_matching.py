@@ -9,7 +9,9 @@ def edits(a, b):
     table[0] = np.arange(len(b) + 1)
     for i, p in enumerate(a, 1):
         for j, q in enumerate(b, 1):
-            table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (p != q))
+            table[i, j] = min(
+                table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (p != q)
+            )
     return table
 
 
@@ -27,5 +29,7 @@ print(grid.astype(int).sum(axis=0), grid.shape)
 length = np.zeros((dna.size + 1, other.size + 1), np.int16)
 for i in range(dna.size):
     for j in range(other.size):
-        length[i + 1, j + 1] = length[i, j] + 1 if grid[i, j] else max(length[i, j + 1], length[i + 1, j])
+        length[i + 1, j + 1] = (
+            length[i, j] + 1 if grid[i, j] else max(length[i, j + 1], length[i + 1, j])
+        )
 print(length.max(), length.dtype, repr(length[-1]))

@@ -16,11 +16,15 @@ def motion(t, state):
     apart = r[None] - r[:, None]
     cube = (apart**2).sum(axis=2) ** 1.5
     np.fill_diagonal(cube, 1)
-    return np.concatenate([v, (masses[None, :, None] * apart / cube[..., None]).sum(axis=1)]).ravel()
+    return np.concatenate(
+        [v, (masses[None, :, None] * apart / cube[..., None]).sum(axis=1)]
+    ).ravel()
 
 
 start = np.array([[0, 0], [1, 0], [0, 2.0], [0, 0], [0, 1], [-np.sqrt(0.5), 0]])
-orbit = solve_ivp(motion, (0, 10), start.ravel(), rtol=1e-9, atol=1e-9, t_eval=np.linspace(0, 10, 5))
+orbit = solve_ivp(
+    motion, (0, 10), start.ravel(), rtol=1e-9, atol=1e-9, t_eval=np.linspace(0, 10, 5)
+)
 print(orbit.status, orbit.y[2:6, -1].round(5), orbit.y.shape)
 noise = np.random.default_rng(6).normal(size=2048)
 frequency, power = welch(np.sin(0.4 * np.pi * np.arange(2048)) + noise, nperseg=256)

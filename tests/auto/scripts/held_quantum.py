@@ -16,7 +16,9 @@ def at(op, site, n):
 
 
 n = 5
-h = sum(-at(z, i, n) @ at(z, i + 1, n) for i in range(n - 1)) - 0.7 * sum(at(x, i, n) for i in range(n))
+h = sum(-at(z, i, n) @ at(z, i + 1, n) for i in range(n - 1)) - 0.7 * sum(
+    at(x, i, n) for i in range(n)
+)
 print(h.shape, np.allclose(h, h.conj().T), h[0, :3])
 energy, states = eigh(h)
 print(energy[:4].round(9), (energy[1] - energy[0]).round(9))

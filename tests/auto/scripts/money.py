@@ -23,4 +23,7 @@ risk = np.sqrt(np.diag(np.cov(returns.T)) * 250)
 for name, a, r in zip("ABC", annual, risk):
     print(f"{name}: {a:7.3%} {r:7.3%} {a / r:6.2f}")
 weights = np.array([0.5, 0.3, 0.2])
-print(np.round(weights @ np.cov(returns.T) @ weights * 1e5, 5), np.average(annual, weights=weights).round(5))
+print(
+    np.round(weights @ np.cov(returns.T) @ weights * 1e5, 5),
+    np.average(annual, weights=weights).round(5),
+)

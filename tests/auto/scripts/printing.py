@@ -3,7 +3,9 @@
 import numpy as np
 
 print(np.arange(6).reshape(2, 3), np.zeros(3), np.ones((2, 2), dtype=np.float32))
-print(repr(np.array([1.5, 2.25, -3])), repr(np.float32(0.1)), repr(np.int8(3)), repr(np.bool_(True)))
+print(
+    repr(np.array([1.5, 2.25, -3])), repr(np.float32(0.1)), repr(np.int8(3)), repr(np.bool_(True))
+)
 print([np.float64(1.5), np.int64(2)], {"a": np.arange(2)})
 print(np.array([1e-10, 1.0, 1e10]), np.array([np.nan, np.inf, -0.0]))
 print(np.arange(2000), repr(np.arange(2000).reshape(40, 50)))

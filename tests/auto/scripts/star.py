@@ -30,5 +30,10 @@ names = {}
 exec("import numpy\nfrom numpy import ones\nx = ones(2)", names)
 print(names["numpy"] is np, names["x"], eval("np.arange(2)"))
 print(sliding_window_view(np.arange(5), 3), as_strided(np.arange(4), (2, 2), (8, 8)).shape)
-print(type(np).__name__, np.__name__, np.linalg.__name__, np.__version__ == sys.modules["numpy"].__version__)
+print(
+    type(np).__name__,
+    np.__name__,
+    np.linalg.__name__,
+    np.__version__ == sys.modules["numpy"].__version__,
+)
 print(len([n for n in dir(np) if not n.startswith("_")]) > 400, la.norm([3, 4]), make([1]).ndim)

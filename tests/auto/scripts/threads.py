@@ -24,7 +24,9 @@ if __name__ == "__main__":
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         print(list(pool.map(spread, range(4))))
     found = []
-    workers = [threading.Thread(target=lambda i=i: found.append((i, np.arange(i).sum()))) for i in range(4)]
+    workers = [
+        threading.Thread(target=lambda i=i: found.append((i, np.arange(i).sum()))) for i in range(4)
+    ]
     for w in workers:
         w.start()
     for w in workers:
@@ -32,4 +34,6 @@ if __name__ == "__main__":
     print(sorted(found))
     for method in ("spawn", "fork"):
         with multiprocessing.get_context(method).Pool(2) as pool:
-            print(method, pool.map(total, [np.arange(4), np.ones((2, 2))]), pool.map(spread, [1, 2]))
+            print(
+                method, pool.map(total, [np.arange(4), np.ones((2, 2))]), pool.map(spread, [1, 2])
+            )

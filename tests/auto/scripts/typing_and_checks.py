@@ -34,10 +34,20 @@ def _(x):
 
 print(norm(np.array([3.0, 4.0])), describe(1), describe("a"), describe(np.zeros((2, 3))))
 print(describe(np.array(["text"])), describe(np.array([1], dtype=object)))
-print(isinstance(np.float64(1), float), isinstance(np.int64(1), np.integer), isinstance(np.add, np.ufunc))
+print(
+    isinstance(np.float64(1), float),
+    isinstance(np.int64(1), np.integer),
+    isinstance(np.add, np.ufunc),
+)
 for dtype in (np.int8, np.float16, "f4", complex, bool, "U3", "M8[s]", object):
     a = np.zeros(2, dtype)
-    print(a.dtype, a.dtype.kind, a.itemsize, isinstance(a, np.ndarray), np.issubdtype(a.dtype, np.number))
+    print(
+        a.dtype,
+        a.dtype.kind,
+        a.itemsize,
+        isinstance(a, np.ndarray),
+        np.issubdtype(a.dtype, np.number),
+    )
 print(np.result_type(np.int8, np.float32), np.promote_types("i4", "u4"), np.can_cast("f8", "f4"))
 print(np.iinfo(np.int16).max, np.finfo(np.float32).eps, np.isscalar(3.0), np.ndim([[1]]))
 print(hasattr(np, "float"), hasattr(np, "jit"), callable(np.vectorize), np.pi, np.e)
