@@ -48,7 +48,7 @@ class Transformer(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         function = node.func
-        if isinstance(function, ast.Name) and (hasattr(builtins, function.id)):
+        if isinstance(function, ast.Name) and hasattr(builtins, function.id):
             return node
         if isinstance(function, ast.Attribute) and _names_pytest(function.value):
             return node
@@ -68,11 +68,11 @@ class Transformer(ast.NodeTransformer):
     def visit_Assign(self, node):
         self.generic_visit(node)
         target = node.targets[0]
-        if isinstance(target, (ast.Subscript, ast.Attribute)) and len(node.targets) == 1:
-            if _plain(target.value) and not isinstance(node.value, ast.Constant):
-                again = copy.deepcopy(target.value)
-                _loaded(again)
-                node.value = _call(_KEY, [again, node.value], node.value)
+        held = isinstance(target, (ast.Subscript, ast.Attribute)) and len(node.targets) == 1
+        if held and _plain(target.value) and not isinstance(node.value, ast.Constant):
+            again = copy.deepcopy(target.value)
+            _loaded(again)
+            node.value = _call(_KEY, [again, node.value], node.value)
         return node
 
     def _may_be_array(self, key):

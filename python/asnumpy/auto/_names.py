@@ -10,8 +10,6 @@ import sys
 import threading
 import types
 
-import numpy
-
 import asnumpy
 
 from . import _random
@@ -105,6 +103,6 @@ def numpys_module(module):
 def renew(names):
     """Puts our modules in the place of NumPy's among the values of a namespace."""
     for key, value in list(names.items()):
-        if isinstance(value, types.ModuleType) and value is sys.modules.get(value.__name__):
-            if value is numpy or value.__name__.startswith("numpy."):
-                names[key] = ours(value.__name__)
+        name = value.__name__ if isinstance(value, types.ModuleType) else ""
+        if root_of(name) == "numpy" and value is sys.modules.get(name):
+            names[key] = ours(name)

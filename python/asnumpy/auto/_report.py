@@ -20,7 +20,7 @@ import types
 
 import numpy
 
-from asnumpy import _core, _profile, _support
+from asnumpy import _profile, _support
 
 from . import _names
 
