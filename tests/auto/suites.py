@@ -43,12 +43,18 @@ def outcomes(suite, module, seconds, mode):
             f"--junitxml={report}", "-o", "junit_family=xunit1", "-W", "ignore",
         ]  # fmt: skip
         try:
-            subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, timeout=seconds)
+            subprocess.run(
+                command, cwd=folder, env=ENVIRONMENT, capture_output=True, timeout=seconds
+            )
         except subprocess.TimeoutExpired:
             return None
         if not os.path.exists(report):
             return {}
-        return {key: value for case in tree.parse(report).iter("testcase") for key, value in [read(case)]}
+        return {
+            key: value
+            for case in tree.parse(report).iter("testcase")
+            for key, value in [read(case)]
+        }
 
 
 def read(case):
@@ -58,7 +64,10 @@ def read(case):
     for kind in ("failure", "error", "skipped"):
         found = case.find(kind)
         if found is not None:
-            return name, (found.get("type") or kind if kind == "skipped" else kind, found.get("message") or "")
+            return name, (
+                found.get("type") or kind if kind == "skipped" else kind,
+                found.get("message") or "",
+            )
     return name, ("passed", "")
 
 
@@ -72,7 +81,9 @@ def compared(suite, module, seconds):
     for test, (outcome, _) in plain.items():
         got, message = ours.get(test, ("missing", ""))
         if got != outcome:
-            misses.append((test, outcome, got, message.strip().splitlines()[0] if message.strip() else ""))
+            misses.append(
+                (test, outcome, got, message.strip().splitlines()[0] if message.strip() else "")
+            )
     return len(plain), len(plain) - len(misses), misses
 
 
@@ -83,7 +94,9 @@ def main():
     parser.add_argument("--names", default="", help="these modules instead, separated by commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=120, help="for a module over NumPy")
-    parser.add_argument("--show", type=int, default=40, help="misses of each suite that are printed")
+    parser.add_argument(
+        "--show", type=int, default=40, help="misses of each suite that are printed"
+    )
     options = parser.parse_args()
     for suite in options.suites.split(","):
         names = modules_of(suite)
@@ -96,7 +109,10 @@ def main():
         for name in names:
             result = compared(suite, name, options.seconds)
             if result is None:
-                print(f"{name}: not compared (no tests, or longer than {options.seconds} s)", flush=True)
+                print(
+                    f"{name}: not compared (no tests, or longer than {options.seconds} s)",
+                    flush=True,
+                )
                 continue
             print(f"{name}: {result[1]} of {result[0]} the same", flush=True)
             tests, same, missed = tests + result[0], same + result[1], missed + result[2]

@@ -259,8 +259,16 @@ assert Mine(a).inner() == (True, True) and Mine().last == [[True], [True]]
 class Own:
     def __getitem__(self, key): return ours(key)
     def take(self, x): return ours(x)
-assert Own()[a] and Own().take(a)
+own = Own()
+assert own[a] and own.take(a) and Table()[a]
 assert list(map(ours, [a, a])) == [True, True]
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from numpy.testing import assert_raises
+with ThreadPoolExecutor(1) as pool:
+    assert pool.submit(given, a).result() == [True] and pool.submit(ours, a).result()
+assert partial(given, a)() == [True] and partial(ours, a)()
+assert_raises(ValueError, somelib.fail, a)
 
 with warnings.catch_warnings(record=True) as met:
     warnings.simplefilter("always")
@@ -309,6 +317,23 @@ def test_tracebacks_through_a_library(place):
 def test_staged_sources_compile(source):
     tree = Transformer().visit(ast.parse(source))
     compile(tree, "staged", "exec")
+
+
+def test_what_is_no_librarys_is_not_staged():
+    text = """
+import numpy as np, os.path, lib
+from numpy import sin as sine
+from lib import f
+def own(x): pass
+@lib.fast
+def fast(x): pass
+np.linalg.norm(x), os.path.join(x), sine(x), own(x), len(x)
+lib.f(x), f(x), fast(x), x.own(x), y(x)
+"""
+    *_, plain, staged = ast.unparse(Transformer().visit(ast.parse(text))).splitlines()
+    assert "__asnumpy" not in plain and staged.count("__asnumpy_stage__") == 5
+    shadowed = "import numpy as np\ndef g(np): return np(x)"
+    assert "__asnumpy_stage__" in ast.unparse(Transformer().visit(ast.parse(shadowed)))
 
 
 def test_counters_are_no_keys():

@@ -7,7 +7,8 @@ that warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays
 without libraries is compiled as it stands. What calls and keys do not carry (operators, what a library
 gives to a function of the user's and gets from it) takes the arrays' own protocols.
 
-The standard library, and what merely hands objects on (`CARRIERS`), get them as they are.
+The standard library, and what merely hands objects on (`CARRIERS`), get them as they are, but for
+what they hand to a library's function that they get beside it (`submit(f, a)`, `assert_raises(E, f, a)`).
 """
 
 import ast
@@ -26,20 +27,30 @@ from ._cover import root_of
 __all__ = ["Cells", "Crossing", "Finder", "Transformer"]
 
 CARRIERS = frozenset(["pytest", "_pytest", "hypothesis", "IPython", "ipykernel", "cloudpickle"])
+USERS, LIBRARY, CARRIER = range(3)
 _OURS = frozenset(["numpy", "asnumpy", "builtins", "__main__"])
+_BUILTIN = frozenset(
+    cls for cls in (*vars(types).values(), *vars(builtins).values()) if isinstance(cls, type)
+)
 _STANDARD = frozenset(sys.stdlib_module_names)
+# Modules whose functions call others with arguments that they were given.
+_CALLERS = frozenset(
+    ["numpy.testing", "functools", "concurrent.futures", "threading", "multiprocessing"]
+)
 _STAGE, _BACK, _KEY = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_key__"
 _IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
 
 
 class Transformer(ast.NodeTransformer):
     """Writes calls as stages, and keys of what may be a library's with `key`. Decorators, annotations,
-    calls of builtins, and keys that are whole numbers by their form stay."""
+    calls of what by its name is no library's, and keys that are whole numbers by their form stay."""
 
     def __init__(self):
         self._counters = set()  # names that loops over ranges set
+        self._own = set()  # names of no library's modules, functions, classes
 
     def visit_Module(self, node):
+        self._own = _own_names(node)
         for loop in ast.walk(node):
             if isinstance(loop, (ast.For, ast.comprehension)):
                 self._counters |= _counters_of(loop)
@@ -50,18 +61,24 @@ class Transformer(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Name) and hasattr(builtins, function.id):
             return node
+        if _root(function) in self._own:
+            return node
         if isinstance(function, ast.Attribute) and _names_pytest(function.value):
             return node
         called = node
-        if node.args or node.keywords:
+        given = [*node.args, *(k.value for k in node.keywords)]
+        if not all(isinstance(x, ast.Constant) for x in given):
             called = _call(_call(_STAGE, [function, *node.args], node, node.keywords), [], node)
         return _call(_BACK, [called], node)
 
     def visit_Subscript(self, node):
         self.generic_visit(node)
-        if _plain(node.value) and self._may_be_array(node.slice):
-            again = copy.deepcopy(node.value)
-            _loaded(again)
+        if self._may_be_array(node.slice):
+            if _plain(node.value):
+                again = copy.deepcopy(node.value)
+                _loaded(again)
+            else:  # who it is, only its evaluation tells
+                again = ast.copy_location(ast.Constant(...), node)
             node.slice = _call(_KEY, [again, node.slice], node.slice)
         return node
 
@@ -131,11 +148,44 @@ def _counters_of(loop):
     return {target.id} if known else set()
 
 
-def _plain(node):
-    """Whether an expression is a name, or attributes of one: to evaluate it twice changes nothing."""
+def _own_names(module):
+    """Names that a module gives to what is no library's, and to nothing else: modules of NumPy and of
+    the standard library, what is imported from them, functions of its own without a decorator."""
+    found, others = set(), set()
+    for node in ast.walk(module):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            within = getattr(node, "module", None)
+            relative = getattr(node, "level", 0)
+            for alias in node.names:
+                root = root_of(alias.name if within is None else within)
+                whole = alias.name if within is None else within
+                known = not relative and (root in _STANDARD or root in ("numpy", "asnumpy"))
+                known = known and whole not in _CALLERS
+                name = alias.asname or (root if within is None else alias.name)
+                (found if known else others).add(name)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            plain = node in module.body and type(node) is ast.FunctionDef
+            (found if plain and not node.decorator_list else others).add(node.name)
+        elif isinstance(node, ast.arg):
+            others.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            others.add(node.id)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            others.add(node.name)
+    return found - others
+
+
+def _root(node):
+    """The name that an expression of attributes begins with; None: it is another expression."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    return isinstance(node, ast.Name) and not node.id.startswith("@")
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _plain(node):
+    """Whether an expression is a name, or attributes of one: to evaluate it twice changes nothing."""
+    root = _root(node)
+    return root is not None and not root.startswith("@")
 
 
 def _loaded(node):
@@ -154,7 +204,7 @@ class Crossing:
 
     def __init__(self, cover):
         self._cover = cover
-        self._library = {}  # a module's name -> whether it is a library's
+        self._kinds = {}  # a module's name -> whose it is
         self._classes = {}  # a class -> whether it, or a base, is
 
     def open(self):
@@ -169,53 +219,68 @@ class Crossing:
 
     def stage(self, function, /, *args, **kwargs):
         """The call of a function as an object that makes it."""
-        if self.of_library(function):
+        kind = self.kind_of(function)
+        if kind == LIBRARY or (kind == CARRIER and any(map(self._calls_library, args))):
             args = [to_library(x) for x in args]
             if kwargs:
                 kwargs = {k: to_library(v) for k, v in kwargs.items()}
         return functools.partial(function, *args, **kwargs)
 
     def key(self, owner, x):
-        """x as a key or value of an object: NumPy's, where the object's class is a library's."""
+        """x as a key or value of an object: NumPy's, where the object's class is a library's, or `owner` is
+        the ellipsis, for an object that is not known."""
+        if owner is ...:
+            return to_library(x)
         cls = type(owner)
         known = self._classes.get(cls)
         if known is None:
-            known = any(self._named(base.__module__) for base in cls.__mro__)
+            known = any(self._kind_of_class(base) == LIBRARY for base in cls.__mro__)
             self._classes[cls] = known
         return to_library(x) if known else x
 
-    def of_library(self, function):
-        """Whether a callable is a library's, neither the user's nor the standard library's."""
+    def _calls_library(self, x):
+        """Whether an argument is a library's function, which who gets it will call with the others."""
+        return callable(x) and not isinstance(x, type) and self.kind_of(x) == LIBRARY
+
+    def kind_of(self, function):
+        """Whose a callable is: USERS, LIBRARY or CARRIER."""
         while isinstance(function, (types.MethodType, functools.partial)):
             method = isinstance(function, types.MethodType)
             function = function.__func__ if method else function.func
+        cls = type(function)
         if isinstance(function, types.FunctionType):
-            name = function.__globals__.get("__name__")
-        elif isinstance(function, (type, types.BuiltinFunctionType)):
-            owner = getattr(function, "__self__", None)
-            plain = isinstance(function, type) or owner is None or type(owner) is types.ModuleType
-            name = (function if plain else type(owner)).__module__
-        else:
-            name = getattr(type(function), "__module__", None)
-            if name in _OURS or name is None or "cython" in name:
-                name = getattr(function, "__module__", None)
-        return self._named(name)
+            return self._named(function.__globals__.get("__name__"))
+        if isinstance(function, type):
+            return self._kind_of_class(function)
+        if cls in (types.BuiltinFunctionType, types.MethodWrapperType):
+            owner = function.__self__
+            if owner is None or type(owner) is types.ModuleType:
+                return self._named(function.__module__)
+            return self._kind_of_class(owner if isinstance(owner, type) else type(owner))
+        if cls in _BUILTIN or root_of(cls.__module__) in _OURS or "cython" in cls.__module__:
+            return self._named(getattr(function, "__module__", None))
+        return self._kind_of_class(cls)
+
+    def _kind_of_class(self, cls):
+        # An extension that names no module for its class: f2py's functions, SuperLU.
+        if cls.__module__ == "builtins" and cls not in _BUILTIN:
+            return LIBRARY
+        return self._named(cls.__module__)
 
     def _named(self, name):
-        """Whether a module of that name is a library's."""
-        known = self._library.get(name)
+        """Whose a module of that name is."""
+        known = self._kinds.get(name)
         if known is None:
-            known = self._library[name] = self._is_library(name)
+            known = self._kinds[name] = self._decide(name)
         return known
 
-    def _is_library(self, name):
-        if not isinstance(name, str):
-            return False
-        root = root_of(name)
+    def _decide(self, name):
+        root = root_of(name) if isinstance(name, str) else "builtins"
         if root in _OURS or root in _STANDARD or root in CARRIERS:
-            return False
+            return USERS if name == "__main__" else CARRIER
         file = getattr(sys.modules.get(name), "__file__", None)
-        return not self._cover.named(name, file) if file or name not in sys.modules else True
+        users = self._cover.named(name, file) if file or name not in sys.modules else False
+        return USERS if users else LIBRARY
 
     # ---- sources
 
