@@ -203,3 +203,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(set(globals()) | set(_WHERE) | _SUBMODULES | _NUMPYS)
+
+
+_importlib.import_module("._adapters", __name__).install()

@@ -92,6 +92,8 @@ def extract(condition, arr):
 
 def put(a, ind, v, mode="raise"):
     """a.flat[ind] = v."""
+    if isinstance(a, _np.ndarray):
+        return a.put(_np.asarray(ind), _np.asarray(v), mode=mode)
     if not isinstance(a, _core.ndarray):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
     return a.put(ind, v, mode=mode)

@@ -112,6 +112,9 @@ static inline int asn_operand_quick(PyObject *obj, asn_operand *out);
 /* out= argument: an ndarray, or a NumPy array written through (owner then holds the
  * wrapper). */
 int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner);
+/* After a write to what that gave: the memory of `obj`, where it is NumPy's, shows it. A
+ * status, for asn_raise. */
+asn_status asn_out_written(PyObject *obj, const asn_array *out, PyObject *owner);
 
 #include "python/scalar.h"
 

@@ -194,6 +194,23 @@ def test_deferral():
         def __radd__(self, other):
             return "radd"
 
+    class Container:
+        """Refuses arrays of others, but ufuncs convert it, and it wraps what they give."""
+
+        __array_priority__ = 1000
+
+        def __init__(self, value=(2, 2, 2)):
+            self.value = list(value)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.value)
+
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            return Container(np.asarray(array).tolist())
+
+        def __add__(self, other):
+            return NotImplemented
+
     class Override:
         def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
             return ufunc.__name__, method, len(inputs), sorted(kwargs)
@@ -206,6 +223,8 @@ def test_deferral():
     assert asnumpy.add.reduce(Override()) == ("add", "reduce", 1, [])
     with pytest.raises(TypeError):
         asnumpy.add(a, NoUfunc())
+    for left in (a, np.ones(3)):  # as a second operand it is the last to be asked
+        assert type(Container() + left) is Container and (Container() + left).value == [3, 3, 3]
     with pytest.raises(TypeError):
         a + object()
 

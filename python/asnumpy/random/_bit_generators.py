@@ -36,6 +36,21 @@ class BitGenerator:
 
         return array(words.reshape(size))
 
+    @property
+    def __class__(self):
+        """NumPy's class of this name, so that isinstance() of a library is true."""
+        return getattr(np.random, type(self).__name__, np.random.BitGenerator)
+
+    @property
+    def _seed_seq(self):
+        """NumPy's older name of seed_seq, which SciPy spawns generators by."""
+        return self.seed_seq
+
+    @property
+    def capsule(self):
+        """NumPy's `bitgen_t` in a capsule: compiled code of others draws from this state, under `lock`."""
+        return self._engine.capsule()
+
     def spawn(self, n_children):
         """n_children generators of this class from spawned seed sequences."""
         if not hasattr(self.seed_seq, "spawn"):

@@ -26,6 +26,16 @@ class Distributions:
         engine.guard(self._lock)
         self._variate = engine.legacy_variate if self._legacy else engine.variate
 
+    @property
+    def capsule(self):
+        """Its bit generator's: numpy.random.default_rng(rng) draws from the same stream."""
+        return self._bit_generator.capsule
+
+    @property
+    def lock(self):
+        """What whoever draws through the capsule takes."""
+        return self._lock
+
     def _normals(self, size):
         """Normal floats of mean 0 and deviation 1, as the class makes them."""
         raise NotImplementedError

@@ -88,6 +88,11 @@ class Generator(Distributions):
         self._use(bit_generator)
 
     @property
+    def __class__(self):
+        """NumPy's class, so that a library's isinstance(rng, numpy.random.Generator) is true."""
+        return np.random.Generator
+
+    @property
     def bit_generator(self):
         """The BitGenerator that gives the random bits."""
         return self._bit_generator

@@ -31,6 +31,11 @@ class RandomState(RandomStateLike, Distributions):
             made._legacy_seeding(seed)
         self._use(made)
 
+    @property
+    def __class__(self):
+        """NumPy's class, so that a library's isinstance(rng, numpy.random.RandomState) is true."""
+        return np.random.RandomState
+
     def seed(self, seed=None):
         """Starts over from an int in [0, 2**32) or an array of them."""
         with self._lock:

@@ -91,6 +91,7 @@ static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n
         status = asn_assign(target, &value, ASN_CASTING_SAME_KIND, NULL);
     }
     if (!status) asn_array_fini(&result);
+    if (!status) status = asn_out_written(out, target, owner);
     Py_XDECREF(owner);
     if (status) return asn_raise(status);
     return asn_fp_check() < 0 ? NULL : Py_NewRef(out);

@@ -124,7 +124,7 @@ static PyObject *join_list(const join_kind *kind, const array_list *list, PyObje
     }
     asn_status status = join(kind, &j, NULL);
     /* out is a NumPy array: written before the caller looks. */
-    if (status == ASN_OK && owner) status = asn_array_sync(target);
+    if (status == ASN_OK) status = asn_out_written(out, target, owner);
     Py_XDECREF(owner);
     return status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
 }

@@ -70,7 +70,7 @@ static int put_along(PyObject *arr, PyObject *indices, PyObject *given,
     int rc = asn_assigned_operand(asn_layout_dtype(&a->layout), given, &values, &owner);
     asn_status status =
         rc < 0 ? ASN_OK : asn_np_put_along_axis(a, asn_of(indices), &values, axis);
-    if (rc == 0 && !status && wrapper) status = asn_array_sync(a);
+    if (rc == 0 && !status) status = asn_out_written(arr, a, wrapper);
     Py_XDECREF(owner);
     Py_XDECREF(wrapper);
     if (status) asn_raise(status);
@@ -172,19 +172,13 @@ static int put_operand(PyObject *given, asn_dtype dtype, asn_operand *out,
     return 0;
 }
 
-/* Whether the device has no such dtype, or byte order: NumPy writes to it, upon the
- * HostDtypeError. */
-static bool is_the_hosts(PyArrayObject *a) {
-    return !PyArray_ISNOTSWAPPED(a) ||
-           asn_dtype_from_descr(PyArray_DESCR(a)) == ASN_DTYPE_NONE;
-}
-
-/* place and putmask: (a, mask, values). The core checks the sizes. */
+/* place and putmask: (a, mask, values). The core checks the sizes. What is NumPy's NumPy
+ * writes to, upon the HostDtypeError. */
 static PyObject *put_where(PyObject *const *v,
                            asn_status (*call)(const asn_array *a, const asn_array *mask,
                                               const asn_operand *values)) {
-    if (PyArray_Check(v[0]) && is_the_hosts((PyArrayObject *)v[0]))
-        return PyErr_Format(asn_py.host_dtype, "arrays of that dtype are the host's");
+    if (PyArray_Check(v[0]))
+        return PyErr_Format(asn_py.host_dtype, "the array written to is the host's");
     if (!asn_is_ndarray(v[0]))
         return PyErr_Format(PyExc_TypeError, "argument 1 must be asnumpy.ndarray, not %s",
                             Py_TYPE(v[0])->tp_name);

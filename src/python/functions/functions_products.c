@@ -70,7 +70,7 @@ static PyObject *f_outer(PyObject *const *v) {
             made, asn_np_outer(&made->array, asn_of(pair[0]), asn_of(pair[1]), NULL));
     } else if (out) {
         asn_status status = asn_np_outer(NULL, asn_of(pair[0]), asn_of(pair[1]), out);
-        if (!status && owner) status = asn_array_sync(out);
+        if (!status) status = asn_out_written(v[2], out, owner);
         r = status               ? outer_failed(pair, out, status)
             : asn_fp_check() < 0 ? NULL
                                  : Py_NewRef(v[2]);

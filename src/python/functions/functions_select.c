@@ -158,7 +158,7 @@ static PyObject *f_copyto(PyObject *const *v) {
     }
     if (ok) status = asn_assign(dst, &src, casting, where);
     /* A NumPy array is written before the caller can look at it. */
-    if (ok && status == ASN_OK && dst_owner) status = asn_array_sync(dst);
+    if (ok && status == ASN_OK) status = asn_out_written(v[0], dst, dst_owner);
     Py_XDECREF(dst_owner);
     Py_XDECREF(src_owner);
     Py_XDECREF(where_owner);

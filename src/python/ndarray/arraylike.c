@@ -536,3 +536,15 @@ int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner) {
     }
     return 0;
 }
+
+/* The caller may look at the NumPy array without asking us. What was adopted from it is a
+ * copy on a device whose memory the host does not reach: it is written back. */
+asn_status asn_out_written(PyObject *obj, const asn_array *out, PyObject *owner) {
+    if (!owner) return ASN_OK;
+    ASN_TRY(asn_array_sync(out));
+    if (asn_device_host_access()) return ASN_OK;
+    PyObject *host = asn_host_copy(owner);
+    int rc = host ? PyArray_CopyInto((PyArrayObject *)obj, (PyArrayObject *)host) : -1;
+    Py_XDECREF(host);
+    return rc < 0 ? ASN_ERR_MEMORY : ASN_OK; /* the exception that is set says more */
+}

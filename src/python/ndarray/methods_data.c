@@ -193,7 +193,7 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
             asn_status status = asn_assign(target, &source, ASN_CASTING_UNSAFE, NULL);
             /* `owner` is the wrapper of a NumPy array: its memory must be written before
              * the caller looks at it. */
-            if (status == ASN_OK && owner) status = asn_array_sync(target);
+            if (status == ASN_OK) status = asn_out_written(out, target, owner);
             r = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
         }
     }
@@ -522,7 +522,7 @@ PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
                  : NULL;
     }
     asn_status status = asn_dot(asn_of(a), asn_of(b), target, NULL);
-    if (status == ASN_OK && owner) status = asn_array_sync(target);
+    if (status == ASN_OK) status = asn_out_written(out, target, owner);
     Py_XDECREF(owner);
     if (status != ASN_OK) return asn_raise(status);
     return asn_fp_check() < 0 ? NULL : Py_NewRef(out);

@@ -106,7 +106,7 @@ static PyObject *trace_run(PyObject *self, PyObject *const *v) {
     if (target) {
         asn_status status = asn_np_trace(NULL, NULL, asn_of(self), &of, dtype, target);
         /* out is a NumPy array: written before the caller looks. */
-        if (!status && owner) status = asn_array_sync(target);
+        if (!status) status = asn_out_written(out, target, owner);
         Py_XDECREF(owner);
         if (status) return asn_raise(status);
         return asn_fp_check_as("reduce", ASN_OP_ADD) < 0 ? NULL : Py_NewRef(out);

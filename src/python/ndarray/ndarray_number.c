@@ -74,8 +74,8 @@ static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_ope
     if (asn_is_ndarray_exact(a) && PyFloat_CheckExact(b))
         return asn_ufunc_apply(op, pair);
     bool left = asn_is_ndarray(a);
-    if (ASN_UNLIKELY(gives_way(left ? a : b, left ? b : a, false)))
-        Py_RETURN_NOTIMPLEMENTED;
+    /* The second operand was asked after the first one refused: it is the last to ask. */
+    if (left && ASN_UNLIKELY(gives_way(a, b, false))) Py_RETURN_NOTIMPLEMENTED;
     if (ASN_UNLIKELY(asn_is_foreign(left ? b : a)))
         return binary_on_host(a, b, host_operator);
     return asn_ufunc_apply(op, pair);

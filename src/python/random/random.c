@@ -461,7 +461,8 @@ static int add_methods(PyMethodDef *method) {
 int asn_random_init_type(PyObject *module) {
     asn_py.bit_engine = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!asn_py.bit_engine || add_methods(asn_draw_methods) < 0 ||
-        add_methods(asn_variate_methods) < 0 || add_methods(asn_order_methods) < 0)
+        add_methods(asn_variate_methods) < 0 || add_methods(asn_order_methods) < 0 ||
+        add_methods(asn_capsule_methods) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "BitEngine", (PyObject *)asn_py.bit_engine);
 }

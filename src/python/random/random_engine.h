@@ -2,7 +2,8 @@
  *
  * random.c has its states, random_draw.c the uniform and normal numbers and integers,
  * random_variates.c the other distributions, random_orders.c shuffles and samples,
- * random_trace.c what is around draws.
+ * random_capsule.c hands it to other compiled code, random_trace.c has what is around
+ * draws.
  */
 #ifndef ASN_PYTHON_RANDOM_RANDOM_ENGINE_H
 #define ASN_PYTHON_RANDOM_RANDOM_ENGINE_H
@@ -83,6 +84,7 @@ static inline bool asn_plain_number(PyObject *o, double *x) {
 }
 
 /* Ends with {NULL}. */
-extern PyMethodDef asn_draw_methods[], asn_variate_methods[], asn_order_methods[];
+extern PyMethodDef asn_draw_methods[], asn_variate_methods[], asn_order_methods[],
+    asn_capsule_methods[];
 
 #endif

@@ -250,7 +250,7 @@ static PyObject *into_out(const asn_ufunc *u, PyObject *r, const asn_ufunc_kwarg
             asn_dtype_name((asn_dtype)out->layout.dtype), asn_casting_name(casting));
     } else {
         status = asn_assign(out, &source, casting, NULL);
-        if (status == ASN_OK && owner) status = asn_array_sync(out);
+        if (status == ASN_OK) status = asn_out_written(kw->out[0], out, owner);
         if (status != ASN_OK) asn_raise(status);
     }
     Py_XDECREF(owner);

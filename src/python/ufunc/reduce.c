@@ -78,7 +78,8 @@ int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
 
 PyObject *asn_reduce_out(const asn_reduce_state *s, asn_op op, const asn_reduce_args *a,
                          asn_status status) {
-    if (status == ASN_OK && s->out_owner) status = asn_array_sync(s->out);
+    if (status == ASN_OK)
+        status = asn_out_written(asn_out_object(a->out), s->out, s->out_owner);
     if (status != ASN_OK) return asn_raise(status);
     return asn_fp_check_as("reduce", op) < 0 ? NULL : Py_NewRef(asn_out_object(a->out));
 }
@@ -208,7 +209,7 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
     if (target) {
         asn_status status =
             asn_ufunc_accumulate(op, asn_of(self), which, loop, target, NULL);
-        if (status == ASN_OK && owner) status = asn_array_sync(target);
+        if (status == ASN_OK) status = asn_out_written(out, target, owner);
         if (status != ASN_OK)
             asn_raise(status);
         else if (asn_fp_check_as("accumulate", op) == 0)
@@ -270,7 +271,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
         } else {
             asn_operand source = {.array = &r->array};
             status = asn_assign(target, &source, ASN_CASTING_SAME_KIND, NULL);
-            if (status == ASN_OK && owner) status = asn_array_sync(target);
+            if (status == ASN_OK) status = asn_out_written(out, target, owner);
             result = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
         }
         Py_XDECREF(owner);

@@ -381,9 +381,8 @@ static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
 
 /* Materialises what a foreign output's memory must show now: out= is a NumPy array, which
  * the caller may look at without asking us. */
-static int materialise_output(const call_state *c, int i) {
-    if (!c->out_owner[i]) return 0;
-    ASN_PY_TRY_INT(asn_array_sync(c->out[i]));
+static int materialise_output(const call_state *c, int i, PyObject *out_object) {
+    ASN_PY_TRY_INT(asn_out_written(out_object, c->out[i], c->out_owner[i]));
     return 0;
 }
 
@@ -393,7 +392,7 @@ static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) 
         asn_status status = asn_ufunc_call(op, c->in, c->out[i], NULL, &c->options);
         if (status != ASN_OK)
             return asn_ufunc_raise(op, c->in, c->out[i], &c->options, status);
-        if (materialise_output(c, i) < 0 || asn_fp_check() < 0) return NULL;
+        if (materialise_output(c, i, out_object) < 0 || asn_fp_check() < 0) return NULL;
         return Py_NewRef(out_object);
     }
     asn_ndarray *r = asn_ndarray_alloc();
@@ -434,7 +433,7 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
         c->out[0] = first_out;
         if (status != ASN_OK)
             asn_raise(status);
-        else if (materialise_output(c, 0) == 0)
+        else if (materialise_output(c, 0, kw->out[0]) == 0)
             one = Py_NewRef(kw->out[0]);
     } else if (second) {
         one = asn_ndarray_wrap(&first);

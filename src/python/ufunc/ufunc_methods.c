@@ -113,7 +113,7 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     if (asn_out_from_py(out, &target, &owner) < 0) return NULL;
     asn_status status = asn_ufunc_reduceat((asn_op)u->op, asn_of(array), asn_of(indices),
                                            axis, dtype, target, NULL);
-    if (status == ASN_OK && owner) status = asn_array_sync(target);
+    if (status == ASN_OK) status = asn_out_written(out, target, owner);
     Py_XDECREF(owner);
     if (status != ASN_OK) return asn_raise(status);
     return asn_fp_check_as("reduceat", (asn_op)u->op) < 0 ? NULL : Py_NewRef(out);
@@ -255,8 +255,8 @@ static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (rc == 0)
         rc = asn_index_apply_at((asn_op)u->op, target, args[1],
                                 nargs == 3 ? &value : NULL);
-    if (rc == 0 && owner) {
-        asn_status status = asn_array_sync(target);
+    if (rc == 0) {
+        asn_status status = asn_out_written(args[0], target, owner);
         if (status != ASN_OK) asn_raise(status), rc = -1;
     }
     Py_XDECREF(owner);
