@@ -104,12 +104,15 @@ def _reconstruct(cls, host):
 
 
 _as_numpy = False
+on_override = None  # who calls other types' overrides, with (method, arguments, keywords)
 
 
-def as_numpy(on):
-    """Whether arrays pickle as NumPy's, and the class says that it is NumPy's (asnumpy.auto)."""
-    global _as_numpy
-    _as_numpy = on
+def as_numpy(on, override=None):
+    """Whether arrays pickle as NumPy's, and the class says that it is NumPy's; who calls __array_ufunc__
+    and __array_function__ of other types (asnumpy.auto)."""
+    global _as_numpy, on_override
+    _as_numpy, on_override = on, override
+    _core._on_override(override)
     for cls in (_core.ndarray, _core.ufunc):
         cls.__module__ = "numpy" if on else "asnumpy"
 
@@ -691,7 +694,11 @@ def override_function(function, args, kwargs):
     asked = [kwargs.pop("like")] if "like" in kwargs else _overriding(args, kwargs)
     types = tuple(type(x) for x in asked)
     for x in asked:
-        result = type(x).__array_function__(x, function, types, args, kwargs)
+        method = type(x).__array_function__
+        if on_override is None:
+            result = method(x, function, types, args, kwargs)
+        else:
+            result = on_override(method, (x, function, types, args, kwargs), {})
         if result is not NotImplemented:
             return result
     if _among_arrays(types, args, kwargs):

@@ -32,7 +32,7 @@ def install(include=(), exclude=()):
     >>> crossing = asnumpy.auto.install(exclude=["legacy.*"])
     >>> asnumpy.auto.uninstall()
     """
-    from . import _imports, _workers
+    from . import _imports, _names, _numba, _workers
     from ._crossing import Crossing, Finder
 
     options = {"include": list(include), "exclude": list(exclude)}
@@ -46,8 +46,9 @@ def install(include=(), exclude=()):
     crossing.open()
     _imports.install(cover)
     sys.meta_path.insert(_place_of_path_finder(), finder)
+    _numba.register_all_with(_names.pairs)
     _workers.pass_on(options)
-    _support.as_numpy(True)
+    _support.as_numpy(True, crossing.override)
     _state.update(options=options, crossing=crossing, finder=finder)
     return crossing
 

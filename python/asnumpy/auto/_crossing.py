@@ -21,6 +21,8 @@ import re
 import sys
 import types
 
+import numpy
+
 from ._arrays import adopt, to_library
 from ._cover import root_of
 
@@ -175,6 +177,14 @@ def _own_names(module):
     return found - others
 
 
+def _over(mine, theirs):
+    """Whether NumPy's array is the whole of ours."""
+    host = to_library(mine)
+    return isinstance(host, numpy.ndarray) and (
+        host.__array_interface__ == theirs.__array_interface__
+    )
+
+
 def _root(node):
     """The name that an expression of attributes begins with; None: it is another expression."""
     while isinstance(node, ast.Attribute):
@@ -237,6 +247,21 @@ class Crossing:
             known = any(self._kind_of_class(base) == LIBRARY for base in cls.__mro__)
             self._classes[cls] = known
         return to_library(x) if known else x
+
+    def override(self, method, args, kwargs):
+        """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function
+        of ours. A library's class is given NumPy's function and arrays, and an out= that is ours back."""
+        if self._kind_of_class(type(args[0])) != LIBRARY:
+            return method(*args, **kwargs)
+        owner, *given = args
+        outs = kwargs.get("out", ())
+        result = method(
+            owner, *map(to_library, given), **{k: to_library(v) for k, v in kwargs.items()}
+        )
+        for mine in outs if isinstance(outs, tuple) else (outs,):
+            if mine is not None and type(result) is numpy.ndarray and _over(mine, result):
+                return mine
+        return adopt(result)
 
     def _calls_library(self, x):
         """Whether an argument is a library's function, which who gets it will call with the others."""

@@ -12,10 +12,10 @@ import types
 
 import asnumpy
 
-from . import _random
+from . import _numba, _random
 from ._cover import root_of
 
-__all__ = ["numpys_module", "ours", "renew"]
+__all__ = ["numpys_module", "ours", "pairs", "renew"]
 
 _made = {}  # NumPy's name -> the module for covered code
 _theirs = {}  # id of such a module -> NumPy's
@@ -82,7 +82,13 @@ def _make(name):
     known["__getattr__"], known["__dir__"] = __getattr__, __dir__
     _theirs[id(module)] = theirs
     _made[name] = module
+    _numba.register(module, theirs)
     return module
+
+
+def pairs():
+    """(ours, NumPy's) of the modules that were made."""
+    return [(module, _theirs[id(module)]) for module in _made.values() if id(module) in _theirs]
 
 
 def _chosen(name, mine, key, theirs):
