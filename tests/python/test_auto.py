@@ -48,6 +48,12 @@ def warn(a):
 def call(f, *args):
     return f(*args)
 
+class Unit:
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ufunc is numpy.add, type(inputs[0]) is numpy.ndarray
+    def __array_function__(self, function, types, args, kwargs):
+        return function is numpy.sum
+
 def fail(a):
     raise ValueError("in the library")
 
@@ -229,6 +235,10 @@ def ours(x): return type(x) is asnumpy.ndarray
 
 assert all(given(a, np.ones(2), x=a)) and given([1], (a,)) == [False, False]
 b = somelib.double(a)
+assert b is a and somelib.same(a, a) and somelib.call(lambda x: x, a) is a
+kept = Table(a)
+assert Table(a).a is kept.a
+b = somelib.call(lambda x: x[:], a)
 assert ours(b) and a[1] == 2 and np.shares_memory(a, b)
 first, rest = somelib.pair(3)
 assert ours(first) and type(rest[0]) is numpy.ndarray
@@ -259,6 +269,14 @@ assert Mine(a).inner() == (True, True) and Mine().last == [[True], [True]]
 class Own:
     def __getitem__(self, key): return ours(key)
     def take(self, x): return ours(x)
+numpy.testing.assert_equal(a, a + 0)
+
+class Unit:
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs): return ufunc is np.add
+    def __array_function__(self, function, types, args, kwargs): return function is np.concatenate
+assert np.add(Unit(), a) and np.concatenate([Unit()])
+unit = somelib.Unit()
+assert np.add(a, unit) == (True, True) and np.sum(unit) == True
 own = Own()
 assert own[a] and own.take(a) and Table()[a]
 assert list(map(ours, [a, a])) == [True, True]

@@ -6,6 +6,7 @@ memory, where the dtype and the memory are such as AsNumpy's arrays can have.
 """
 
 import types
+import weakref
 
 import numpy
 
@@ -25,6 +26,31 @@ def to_numpy(x):
     return numpy.asarray(x) if isinstance(x, asnumpy.ndarray) and type(x) is not _NDARRAY else x
 
 
+_views = {}  # id of an array of ours -> weak reference to NumPy's over it
+
+
+def view_of(a):
+    """NumPy's array over ours: the same one for as long as somebody has it, so that a library that is
+    given an array twice knows it again."""
+    key = id(a)
+    known = _views.get(key)
+    view = known() if known is not None else None
+    if view is None or _owner(view) is not a or view.shape != a.shape:
+        view = numpy.asarray(a)
+
+        def forget(gone):
+            if _views.get(key) is gone:
+                del _views[key]
+
+        _views[key] = weakref.ref(view, forget)
+    return view
+
+
+def _owner(view):
+    """The array of ours that NumPy's is the whole of, or None: asarray keeps it by a buffer."""
+    return view.base.obj if type(view.base) is memoryview else None
+
+
 _NDARRAY = numpy.ndarray  # an instance of our class, too, where that knows NumPy's arrays
 
 
@@ -34,7 +60,7 @@ def to_library(x, depth=_DEEP):
     if cls in _AS_IT_IS:
         return x
     if cls is _core.ndarray:
-        return numpy.asarray(x)
+        return view_of(x)
     if cls is list or cls is tuple:
         return _inside(x, lambda y: to_library(y, depth - 1)) if depth else x
     if cls is dict:
@@ -53,7 +79,7 @@ def to_library(x, depth=_DEEP):
         return numpy.ndarray
     if x is _core.ufunc:
         return numpy.ufunc
-    return numpy.asarray(x) if isinstance(x, type) is False and _is_ours(cls) else x
+    return view_of(x) if _is_ours(cls) else x
 
 
 _AS_IT_IS = frozenset([int, float, complex, bool, str, bytes, slice, type(None), _NDARRAY,
@@ -73,8 +99,12 @@ def _inside(items, convert):
 
 
 def adopt(x):
-    """x, or of a NumPy array AsNumpy's over the same memory; arrays in a tuple likewise."""
+    """x, or of a NumPy array AsNumpy's over the same memory, which is the array itself where it came
+    from here; arrays in a tuple likewise."""
     if type(x) is _NDARRAY:
+        own = _owner(x)
+        if type(own) is _core.ndarray and own.shape == x.shape and own.dtype == x.dtype:
+            return own
         return _core.asarray(x) if _adoptable(x) else x
     return tuple(map(adopt, x)) if type(x) is tuple else x
 

@@ -21,8 +21,6 @@ import re
 import sys
 import types
 
-import numpy
-
 from ._arrays import adopt, to_library
 from ._cover import root_of
 
@@ -39,6 +37,8 @@ _STANDARD = frozenset(sys.stdlib_module_names)
 _CALLERS = frozenset(
     ["numpy.testing", "functools", "concurrent.futures", "threading", "multiprocessing"]
 )
+# Of NumPy's functions, which a library may pass on, those that do not ask arrays what they are.
+_NUMPYS_OWN = ("numpy.testing", "numpy.ma")
 _STAGE, _BACK, _KEY = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_key__"
 _IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
 
@@ -177,14 +177,6 @@ def _own_names(module):
     return found - others
 
 
-def _over(mine, theirs):
-    """Whether NumPy's array is the whole of ours."""
-    host = to_library(mine)
-    return isinstance(host, numpy.ndarray) and (
-        host.__array_interface__ == theirs.__array_interface__
-    )
-
-
 def _root(node):
     """The name that an expression of attributes begins with; None: it is another expression."""
     while isinstance(node, ast.Attribute):
@@ -250,18 +242,13 @@ class Crossing:
 
     def override(self, method, args, kwargs):
         """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function
-        of ours. A library's class is given NumPy's function and arrays, and an out= that is ours back."""
+        of ours. A library's class is given NumPy's function and arrays."""
         if self._kind_of_class(type(args[0])) != LIBRARY:
             return method(*args, **kwargs)
         owner, *given = args
-        outs = kwargs.get("out", ())
-        result = method(
-            owner, *map(to_library, given), **{k: to_library(v) for k, v in kwargs.items()}
+        return adopt(
+            method(owner, *map(to_library, given), **{k: to_library(v) for k, v in kwargs.items()})
         )
-        for mine in outs if isinstance(outs, tuple) else (outs,):
-            if mine is not None and type(result) is numpy.ndarray and _over(mine, result):
-                return mine
-        return adopt(result)
 
     def _calls_library(self, x):
         """Whether an argument is a library's function, which who gets it will call with the others."""
@@ -301,6 +288,8 @@ class Crossing:
 
     def _decide(self, name):
         root = root_of(name) if isinstance(name, str) else "builtins"
+        if root == "numpy" and name.startswith(_NUMPYS_OWN):
+            return LIBRARY
         if root in _OURS or root in _STANDARD or root in CARRIERS:
             return USERS if name == "__main__" else CARRIER
         file = getattr(sys.modules.get(name), "__file__", None)
