@@ -39,6 +39,7 @@ _CALLERS = frozenset(
 )
 # Of NumPy's functions, which a library may pass on, those that do not ask arrays what they are.
 _NUMPYS_OWN = ("numpy.testing", "numpy.ma")
+_COMPILERS = frozenset(["jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "overload"])
 _STAGE, _BACK, _KEY = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_key__"
 _IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
 
@@ -106,6 +107,8 @@ class Transformer(ast.NodeTransformer):
         return not isinstance(key, (ast.Constant, ast.Slice, ast.Starred, ast.JoinedStr))
 
     def visit_FunctionDef(self, node):
+        if any(map(self._compiles, node.decorator_list)):
+            return node
         kept = node.decorator_list, node.returns
         node.decorator_list, node.returns = [], None
         self.generic_visit(node)
@@ -113,6 +116,13 @@ class Transformer(ast.NodeTransformer):
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _compiles(self, decorator):
+        """Whether a decorator is one that compiles the function (Numba's), which then stays as it is."""
+        while isinstance(decorator, ast.Call):
+            decorator = decorator.func
+        name = decorator.attr if isinstance(decorator, ast.Attribute) else _root(decorator)
+        return name in _COMPILERS and _root(decorator) not in self._own
 
     def visit_ClassDef(self, node):
         kept, node.decorator_list = node.decorator_list, []

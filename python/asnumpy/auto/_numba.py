@@ -4,6 +4,8 @@ import sys
 
 from asnumpy._adapters._after_import import after_import
 
+from ._arrays import adopt
+
 __all__ = ["register", "register_all_with"]
 
 
@@ -18,4 +20,22 @@ def register(ours, theirs):
 
 def register_all_with(modules):
     """Tells it of these (ours, theirs), which a function gives, once it is imported."""
-    after_import(("numba",), lambda _: [register(*pair) for pair in modules()])
+
+    def imported(_):
+        for pair in modules():
+            register(*pair)
+        _let_back_be_nothing()
+
+    after_import(("numba",), imported)
+
+
+def _let_back_be_nothing():
+    """In a function that Numba compiles all arrays are NumPy's: what converts them does nothing."""
+    from numba.extending import overload
+
+    @overload(adopt)
+    def _(x):
+        def same(x):
+            return x
+
+        return same
