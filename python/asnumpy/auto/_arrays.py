@@ -10,10 +10,9 @@ import weakref
 
 import numpy
 
-import asnumpy
 from asnumpy import _core, _support
 
-__all__ = ["adopt", "to_library", "to_numpy"]
+__all__ = ["adopt", "pass_back", "to_library", "to_numpy"]
 
 _FUNCTIONS = (_core.ufunc, _core.function, _core._composed)
 _DEEP = 3  # lists of lists of lists
@@ -23,7 +22,13 @@ def to_numpy(x):
     """x, or of an array of ours NumPy's over the same memory; arrays in lists and tuples likewise."""
     if type(x) in (list, tuple):
         return _inside(x, to_numpy)
-    return numpy.asarray(x) if isinstance(x, asnumpy.ndarray) and type(x) is not _NDARRAY else x
+    return numpy.asarray(x) if _is_ours(type(x)) else x
+
+
+def pass_back(mine, host):
+    """Writes to an array of ours what was written to NumPy's of to_numpy(), if that was a copy."""
+    if _is_ours(type(mine)) and not mine.device.startswith("cpu"):
+        mine[...] = host
 
 
 _views = {}  # id of an array of ours -> weak reference to NumPy's over it
@@ -37,6 +42,8 @@ def view_of(a):
     view = known() if known is not None else None
     if view is None or _owner(view) is not a or view.shape != a.shape:
         view = numpy.asarray(a)
+        if view.flags.writeable and not a.device.startswith("cpu"):
+            view.flags.writeable = False  # a copy: what is written to it would be lost
 
         def forget(gone):
             if _views.get(key) is gone:

@@ -10,31 +10,42 @@ import functools
 
 import numpy
 
-from ._arrays import adopt, to_numpy
+from ._arrays import adopt, pass_back, to_numpy
 
 __all__ = ["Generator", "RandomState"]
 
 
+def _called(plain, args, kwargs, at):
+    """plain(*args, **kwargs) on NumPy's arrays. The argument `at`, or out=, is written: an array that the
+    host does not reach gets what was written to its copy."""
+    host = [to_numpy(x) for x in args]
+    named = {k: to_numpy(v) for k, v in kwargs.items()} if kwargs else kwargs
+    result = plain(*host, **named)
+    out = kwargs.get("out")
+    if out is not None:
+        pass_back(out, named["out"])
+        return out
+    if at is not None:
+        pass_back(*((args[at], host[at]) if len(args) > at else (kwargs["x"], named["x"])))
+    return adopt(result)
+
+
 def _method(name, plain):
+    at = 1 if name == "shuffle" else None
+
     @functools.wraps(plain)
     def call(self, /, *args, **kwargs):
-        args = [to_numpy(x) for x in args]
-        out = kwargs.get("out")
-        if kwargs:
-            kwargs = {k: to_numpy(v) for k, v in kwargs.items()}
-        result = plain(self, *args, **kwargs)
-        return adopt(result) if out is None else out
+        return _called(plain, (self, *args), kwargs, at)
 
     return call
 
 
 def _function(plain):
+    at = 0 if plain.__name__ == "shuffle" else None
+
     @functools.wraps(plain)
     def call(*args, **kwargs):
-        args = [to_numpy(x) for x in args]
-        if kwargs:
-            kwargs = {k: to_numpy(v) for k, v in kwargs.items()}
-        return adopt(plain(*args, **kwargs))
+        return _called(plain, args, kwargs, at)
 
     return call
 
