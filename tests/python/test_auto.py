@@ -350,6 +350,9 @@ lib.f(x), f(x), fast(x), x.own(x), y(x)
 """
     *_, plain, staged = ast.unparse(Transformer().visit(ast.parse(text))).splitlines()
     assert "__asnumpy" not in plain and staged.count("__asnumpy_stage__") == 5
+    decorated = "import lib\n@lib.mark(lib.f(x), y=[lib.f(x)])\ndef g(): pass"
+    text = ast.unparse(Transformer().visit(ast.parse(decorated)))
+    assert text.count("__asnumpy_stage__") == 2 and "@lib.mark(" in text
     shadowed = "import numpy as np\ndef g(np): return np(x)"
     assert "__asnumpy_stage__" in ast.unparse(Transformer().visit(ast.parse(shadowed)))
 

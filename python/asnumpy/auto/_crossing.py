@@ -109,10 +109,9 @@ class Transformer(ast.NodeTransformer):
     def visit_FunctionDef(self, node):
         if any(map(self._compiles, node.decorator_list)):
             return node
-        kept = node.decorator_list, node.returns
-        node.decorator_list, node.returns = [], None
-        self.generic_visit(node)
-        node.decorator_list, node.returns = kept
+        returns, node.returns = node.returns, None
+        self.visit_ClassDef(node)
+        node.returns = returns
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -127,7 +126,16 @@ class Transformer(ast.NodeTransformer):
     def visit_ClassDef(self, node):
         kept, node.decorator_list = node.decorator_list, []
         self.generic_visit(node)
-        node.decorator_list = kept
+        node.decorator_list = list(map(self._decorator, kept))
+        return node
+
+    def _decorator(self, node):
+        """A decorator, of whose calls the arguments alone are visited."""
+        if isinstance(node, ast.Call):
+            node.func = self._decorator(node.func)
+            node.args = list(map(self.visit, node.args))
+            for keyword in node.keywords:
+                keyword.value = self.visit(keyword.value)
         return node
 
     def visit_arg(self, node):
