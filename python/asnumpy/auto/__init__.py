@@ -32,7 +32,7 @@ def install(include=(), exclude=()):
     >>> crossing = asnumpy.auto.install(exclude=["legacy.*"])
     >>> asnumpy.auto.uninstall()
     """
-    from . import _imports, _names, _numba, _workers
+    from . import _imports, _names, _numba, _staged, _workers
     from ._crossing import Crossing, Finder
 
     options = {"include": list(include), "exclude": list(exclude)}
@@ -43,7 +43,7 @@ def install(include=(), exclude=()):
     cover = Cover(include, exclude)
     crossing = Crossing(cover)
     finder = Finder(cover, crossing)
-    crossing.open()
+    _staged.crossing = crossing
     _imports.install(cover)
     sys.meta_path.insert(_place_of_path_finder(), finder)
     _numba.register_all_with(_names.pairs)
@@ -62,13 +62,13 @@ def _place_of_path_finder():
 
 def uninstall():
     """Ends the mode: what was imported keeps what it has, and later imports get NumPy."""
-    from . import _imports, _workers
+    from . import _imports, _staged, _workers
 
     if not _state:
         raise RuntimeError("auto: the mode is not installed")
     _imports.uninstall()
     _workers.pass_on_no_more()
-    _state["crossing"].close()
+    _staged.crossing = None
     sys.meta_path.remove(_state["finder"])
     _support.as_numpy(False)
     _state.clear()

@@ -57,7 +57,15 @@ class Transformer(ast.NodeTransformer):
         for loop in ast.walk(node):
             if isinstance(loop, (ast.For, ast.comprehension)):
                 self._counters |= _counters_of(loop)
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        body = node.body
+        at = 0
+        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            at = 1
+        while at < len(body) and getattr(body[at], "module", None) == "__future__":
+            at += 1
+        body.insert(at, _import())
+        return node
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -150,6 +158,16 @@ class Transformer(ast.NodeTransformer):
         return node
 
 
+def _import():
+    """The import of what staged source calls."""
+    names = [ast.alias("stage", _STAGE), ast.alias("back", _BACK), ast.alias("key", _KEY)]
+    made = ast.ImportFrom("asnumpy.auto._staged", names, 0)
+    for node in (made, *names):
+        node.lineno = node.end_lineno = 1
+        node.col_offset = node.end_col_offset = 0
+    return made
+
+
 def _call(function, arguments, place, keywords=()):
     """A call at the place of a node; of a name or an expression."""
     if isinstance(function, str):
@@ -227,24 +245,14 @@ class Crossing:
         self._kinds = {}  # a module's name -> whose it is
         self._classes = {}  # a class -> whether it, or a base, is
 
-    def open(self):
-        """Lets compiled sources find the two functions."""
-        setattr(builtins, _STAGE, self.stage)
-        setattr(builtins, _BACK, adopt)
-        setattr(builtins, _KEY, self.key)
-
-    def close(self):
-        for name in (_STAGE, _BACK, _KEY):
-            delattr(builtins, name)
-
-    def stage(self, function, /, *args, **kwargs):
-        """The call of a function as an object that makes it."""
+    def given(self, function, args, kwargs):
+        """The arguments of a call as the function is to get them."""
         kind = self.kind_of(function)
         if kind == LIBRARY or (kind == CARRIER and any(map(self._calls_library, args))):
             args = [to_library(x) for x in args]
             if kwargs:
                 kwargs = {k: to_library(v) for k, v in kwargs.items()}
-        return functools.partial(function, *args, **kwargs)
+        return args, kwargs
 
     def key(self, owner, x):
         """x as a key or value of an object: NumPy's, where the object's class is a library's, or `owner` is

@@ -4,7 +4,7 @@ import sys
 
 from asnumpy._adapters._after_import import after_import
 
-from ._arrays import adopt
+from ._staged import back
 
 __all__ = ["register", "register_all_with"]
 
@@ -33,7 +33,7 @@ def _let_back_be_nothing():
     """In a function that Numba compiles all arrays are NumPy's: what converts them does nothing."""
     from numba.extending import overload
 
-    @overload(adopt)
+    @overload(back)
     def _(x):
         def same(x):
             return x
