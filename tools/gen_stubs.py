@@ -653,7 +653,7 @@ def main(out):
         root / "__init__.pyi",
         text + all_text(asnumpy) + UFUNCS + "\n" + array + "\n" + "".join(body),
     )
-    nested = ["acl", "debug", "doctor", "memory", "monitor", "ops", "profile", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
+    nested = ["__main__", "acl", "auto", "debug", "doctor", "memory", "monitor", "ops", "profile", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
               "lib.npyio", "lib.mixins", "version", "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
               "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre", "polynomial.polyutils"]  # fmt: skip
     for name in nested:

@@ -43,7 +43,7 @@ def asked_mean(a, axis, dtype, out, keepdims, where):
     """mean of `a`, whose class is asked."""
     count = _count(a, axis, keepdims, where)
     if _is_empty(count):
-        warnings.warn("Mean of empty slice.", RuntimeWarning, stacklevel=2)
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=2)
     halves = dtype is None and a.dtype == _np.float16
     if dtype is None and _is_whole(a.dtype):
         dtype = _np.dtype(_np.float64)

@@ -77,6 +77,7 @@ typedef struct {
     X(PyObject, package)        /* asnumpy._support: helpers written in Python */        \
     X(PyObject, ufuncs)         /* dict: NumPy's ufunc name -> ufunc object */           \
     X(PyObject, known_ufuncs)   /* dict: NumPy's ufunc -> ours, filled as they come */   \
+    X(PyObject, override_hook)  /* who calls __array_ufunc__ of others, or NULL */       \
     X(PyObject, sync_callback)  /* who is told of synchronisations, or NULL */           \
     X(PyObject, s_array_ufunc)                                                           \
     X(PyObject, s_array_priority)                                                        \

@@ -14,6 +14,11 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide"
 SAYS = {
+    "auto.md": [
+        r"\[0\.   0\.25 0\.5  0\.75 1\.  \] numpy 1\.369",
+        r"4  4\.0  16\.0 <class 'numpy\.ndarray'>",
+        r"array\(\['a', 'b'\], dtype='<U1'\), array\(\[1, 2\]\)",
+    ],
     "dask.md": [r"<class 'asnumpy.ndarray'> \d+\.\d+", r"\[0\.\d+ +0\.\d+ +0\.\d+\]"],
     "jit.md": [
         r"CacheInfo\(hits=99, misses=1, maxsize=64, currsize=1\)",

@@ -42,6 +42,12 @@ def handed_host_arrays(function):
     def call(*args, **kwargs):
         return function(*map(host, args), **{name: host(value) for name, value in kwargs.items()})
 
+    # The frame counts as one of the library, which looks for the first that is not for its warnings.
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        call.__code__ = call.__code__.replace(
+            co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
+        )
     return call
 
 

@@ -39,26 +39,19 @@ asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand *in,
     return ASN_OK;
 }
 
-/* The shape to compute over: the operands' and the mask's, stretched to out's if there is
- * one. */
+/* The shape to compute over: that of the operands, out among them, and the mask's. Only
+ * inputs stretch. NumPy's message names every operand's shape, a number's too. */
 static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *where,
                                 const asn_array *out, int *ndim, int64_t *shape) {
+    static const asn_layout number = {.ndim = 0, .size = 1};
     const asn_layout *layouts[5];
     int num = 0;
     for (int k = 0; k < n; k++)
-        if (in[k].array) layouts[num++] = &in[k].array->layout;
+        layouts[num++] = in[k].array ? &in[k].array->layout : &number;
+    if (out) layouts[num++] = &out->layout;
     if (where) layouts[num++] = &where->layout;
     ASN_TRY(asn_broadcast_shape(num, layouts, ndim, shape));
-    if (!out) return ASN_OK;
-    int64_t strides[ASN_MAX_DIMS];
-    asn_layout plain = {.ndim = *ndim, .shape = shape, .strides = shape};
-    /* Inputs stretch to out's shape, never out to theirs. */
-    if (out->layout.ndim >= *ndim &&
-        asn_broadcast_strides(&plain, out->layout.ndim, out->layout.shape, strides)) {
-        *ndim = out->layout.ndim;
-        memcpy(shape, out->layout.shape, (size_t)*ndim * sizeof *shape);
-    }
-    return asn_check_out_shape(out, *ndim, shape);
+    return out ? asn_check_out_shape(out, *ndim, shape) : ASN_OK;
 }
 
 /* NumPy's errors for an output that is read-only or that the result does not cast to. */

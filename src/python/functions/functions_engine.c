@@ -82,6 +82,12 @@ static PyObject *f_explain(PyObject *const *v) {
 /* (kind): what full reductions and indices of single elements give from now on; the
  * previous kind. A function under trace has arrays of no dimensions either way
  * (asn_gives_scalars). */
+/* Who calls the __array_ufunc__ of other types, with (method, arguments, keywords). */
+static PyObject *f_on_override(PyObject *const *v) {
+    Py_XSETREF(asn_py.override_hook, v[0] == Py_None ? NULL : Py_NewRef(v[0]));
+    Py_RETURN_NONE;
+}
+
 static PyObject *f_set_scalars(PyObject *const *v) {
     bool before = ASN_READ(asn_py.scalars_switch);
     bool numpy =
@@ -282,6 +288,9 @@ asn_function_def asn_engine_functions[] = {
     ASN_FUNCTION("synchronize", "", f_synchronize, "Runs everything recorded and waits."),
     ASN_FUNCTION("explain", "array=None", f_explain,
                  "The plan of what is recorded, as text: programs and their boundaries."),
+    ASN_FUNCTION(
+        "_on_override", "hook, /", f_on_override,
+        "Who calls __array_ufunc__ of other types; None: they are called as they are."),
     ASN_FUNCTION("set_scalars", "kind", f_set_scalars,
                  "\"numpy\": full reductions and indices give NumPy scalars; \"array\": "
                  "0-d arrays. "

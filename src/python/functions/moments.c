@@ -97,7 +97,7 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     asn_array total;
     /* The core may then fuse what makes the array with the sum, and not store it. */
     if (a->temporary) asn_transient_name(asn_of(array));
-    if (warn_empty(&n, 0, "Mean of empty slice.") == 0) {
+    if (warn_empty(&n, 0, "Mean of empty slice") == 0) {
         status = asn_mean(asn_of(array), &s.options, &n, &total);
         /* The sum's dtype is wider than the result's where NumPy's is. */
         if (status == ASN_OK) object = deliver(&total, result, &s, a);

@@ -277,7 +277,8 @@ static PyObject *from_host_object(PyObject *obj, asn_dtype dtype) {
     PyObject *host = NULL;
     if (dtype == ASN_DTYPE_NONE || descr) {
         Py_XINCREF(descr); /* taken */
-        host = PyArray_FromAny(obj, descr, 0, 0, 0, NULL);
+        /* FORCECAST: what an __array__ gave is cast as asarray(x, dtype) casts x. */
+        host = PyArray_FromAny(obj, descr, 0, 0, NPY_ARRAY_FORCECAST, NULL);
     }
     Py_DECREF(obj);
     if (!host) return NULL;

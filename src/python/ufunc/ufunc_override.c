@@ -227,7 +227,8 @@ static int check_arguments(asn_ufunc *u, const char *method, PyObject *const *ar
     return asn_ufunc_check_call(u, args, nargs, kwnames);
 }
 
-/* type(object).__array_ufunc__(object, ufunc, method, inputs..., **kwargs). */
+/* type(object).__array_ufunc__(object, ufunc, method, inputs..., **kwargs), by the hook
+ * where one is set (_on_override). */
 static PyObject *call_override(asn_ufunc *u, const char *method,
                                const override_entry *entry, PyObject *const *args,
                                Py_ssize_t inputs, PyObject *kwargs) {
@@ -238,8 +239,12 @@ static PyObject *call_override(asn_ufunc *u, const char *method,
     PyTuple_SET_ITEM(all, 2, PyUnicode_FromString(method));
     for (Py_ssize_t i = 0; i < inputs; i++)
         PyTuple_SET_ITEM(all, 3 + i, Py_NewRef(args[i]));
-    PyObject *result =
-        PyTuple_GET_ITEM(all, 2) ? PyObject_Call(entry->method, all, kwargs) : NULL;
+    PyObject *result = NULL;
+    if (PyTuple_GET_ITEM(all, 2))
+        result = asn_py.override_hook
+                     ? PyObject_CallFunctionObjArgs(asn_py.override_hook, entry->method,
+                                                    all, kwargs, NULL)
+                     : PyObject_Call(entry->method, all, kwargs);
     Py_DECREF(all);
     return result;
 }

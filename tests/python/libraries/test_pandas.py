@@ -117,3 +117,19 @@ def test_chained_assignment_is_still_warned_of():
         df["a"][asnumpy.array([0, 1])] = 5
     with pytest.warns(pd.errors.ChainedAssignmentError):
         df["a"].mask(asnumpy.array([True, False, True]), 0, inplace=True)
+
+
+def test_warnings_name_the_line_of_the_program(monkeypatch):
+    """pandas counts frames up to the first that is not its own."""
+    from pandas.util._exceptions import find_stack_level
+
+    monkeypatch.setattr(
+        pd.core.common,
+        "is_bool_indexer",
+        lambda key: warnings.warn("x", stacklevel=find_stack_level()),
+    )
+    series = pd.Series(numpy.arange(3))
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        series.loc[numpy.array([0, 1])]
+    assert met and met[0].filename == __file__

@@ -1,0 +1,91 @@
+"""No change to the source: `import numpy` in the user's own code gives AsNumpy.
+
+    python -m asnumpy script.py argument ...
+    python -m asnumpy -m pytest ...
+    %load_ext asnumpy.auto
+
+Libraries keep NumPy. See `docs/guide/auto.md`, and `docs/design/0029-no-change-to-the-source.md`.
+
+In reading order: `_cover` (whose code), `_imports` (what it imports), `_names` (what that has),
+`_arrays` and `_crossing` (calls into libraries), `_random`, `_workers`, `_report`.
+"""
+
+import sys
+
+from asnumpy import _support
+
+from ._cover import Cover
+
+__all__ = ["install", "load_ipython_extension", "uninstall", "unload_ipython_extension"]
+
+_state = {}
+
+
+def install(include=(), exclude=()):
+    """Begins the mode in this process; modules that are imported from now on have it.
+
+    Parameters: `include`, `exclude`: sequences of patterns of module names (`fnmatch`), which are
+    covered beside the user's own, and left out. Returns an object of the mode's own, for its parts.
+    Raises ValueError where a pattern is no text.
+
+    >>> import asnumpy.auto
+    >>> crossing = asnumpy.auto.install(exclude=["legacy.*"])
+    >>> asnumpy.auto.uninstall()
+    """
+    from . import _imports, _names, _numba, _staged, _workers
+    from ._crossing import Crossing, Finder
+
+    options = {"include": list(include), "exclude": list(exclude)}
+    if _state:
+        if _state["options"] == options:
+            return _state["crossing"]
+        uninstall()
+    cover = Cover(include, exclude)
+    crossing = Crossing(cover)
+    finder = Finder(cover, crossing)
+    _staged.crossing = crossing
+    _imports.install(cover)
+    sys.meta_path.insert(_place_of_path_finder(), finder)
+    _numba.register_all_with(_names.pairs)
+    _workers.pass_on(options)
+    _support.as_numpy(True, crossing.override)
+    _state.update(options=options, crossing=crossing, finder=finder)
+    return crossing
+
+
+def _place_of_path_finder():
+    """Before the finder of source files: who found modules before it still does."""
+    from importlib.machinery import PathFinder
+
+    return sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+
+
+def uninstall():
+    """Ends the mode: what was imported keeps what it has, and later imports get NumPy."""
+    from . import _imports, _staged, _workers
+
+    if not _state:
+        raise RuntimeError("auto: the mode is not installed")
+    _imports.uninstall()
+    _workers.pass_on_no_more()
+    _staged.crossing = None
+    sys.meta_path.remove(_state["finder"])
+    _support.as_numpy(False)
+    _state.clear()
+
+
+def load_ipython_extension(shell):
+    """%load_ext asnumpy.auto: the cells from now on have the mode, and names of NumPy's modules, too."""
+    from ._crossing import Cells
+    from ._names import renew
+
+    crossing = install()
+    renew(shell.user_ns)
+    _state["cells"] = Cells(crossing, shell.user_ns)
+    shell.ast_transformers.append(_state["cells"])
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext asnumpy.auto."""
+    shell.ast_transformers.remove(_state["cells"])
+    uninstall()

@@ -1,0 +1,419 @@
+"""Calls of covered code into libraries, and what they return.
+
+The source of a covered module that imports a library is compiled with `f(a, b)` written as
+`back(stage(f, a, b)())`, and `x[k]` as `x[key(x, k)]`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over
+the memory of ours; the call itself is made by a `functools.partial`, which has no frame of its own, so
+that warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of NumPy's. A module
+without libraries is compiled as it stands. What calls and keys do not carry (operators, what a library
+gives to a function of the user's and gets from it) takes the arrays' own protocols.
+
+The standard library, and what merely hands objects on (`CARRIERS`), get them as they are, but for
+what they hand to a library's function that they get beside it (`submit(f, a)`, `assert_raises(E, f, a)`).
+"""
+
+import ast
+import builtins
+import copy
+import functools
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import types
+
+from ._arrays import adopt, to_library
+from ._cover import root_of
+
+__all__ = ["Cells", "Crossing", "Finder", "Transformer"]
+
+CARRIERS = frozenset(["pytest", "_pytest", "hypothesis", "IPython", "ipykernel", "cloudpickle"])
+USERS, LIBRARY, CARRIER = range(3)
+_OURS = frozenset(["numpy", "asnumpy", "builtins", "__main__"])
+_BUILTIN = frozenset(
+    cls for cls in (*vars(types).values(), *vars(builtins).values()) if isinstance(cls, type)
+)
+_STANDARD = frozenset(sys.stdlib_module_names)
+# Modules whose functions call others with arguments that they were given.
+_CALLERS = frozenset(
+    ["numpy.testing", "functools", "concurrent.futures", "threading", "multiprocessing"]
+)
+# Of NumPy's functions, which a library may pass on, those that do not ask arrays what they are.
+_NUMPYS_OWN = ("numpy.testing", "numpy.ma")
+_COMPILERS = frozenset(["jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "overload"])
+_STAGE, _BACK, _KEY = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_key__"
+_IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
+
+
+class Transformer(ast.NodeTransformer):
+    """Writes calls as stages, and keys of what may be a library's with `key`. Decorators, annotations,
+    calls of what by its name is no library's, and keys that are whole numbers by their form stay."""
+
+    def __init__(self):
+        self._counters = set()  # names that loops over ranges set
+        self._own = set()  # names of no library's modules, functions, classes
+
+    def visit_Module(self, node):
+        self._own = _own_names(node)
+        for loop in ast.walk(node):
+            if isinstance(loop, (ast.For, ast.comprehension)):
+                self._counters |= _counters_of(loop)
+        self.generic_visit(node)
+        body = node.body
+        at = 0
+        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            at = 1
+        while at < len(body) and getattr(body[at], "module", None) == "__future__":
+            at += 1
+        body.insert(at, _import())
+        return node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Name) and hasattr(builtins, function.id):
+            return node
+        if _root(function) in self._own:
+            return node
+        if isinstance(function, ast.Attribute) and _names_pytest(function.value):
+            return node
+        called = node
+        given = [*node.args, *(k.value for k in node.keywords)]
+        if not all(isinstance(x, ast.Constant) for x in given):
+            called = _call(_call(_STAGE, [function, *node.args], node, node.keywords), [], node)
+        return _call(_BACK, [called], node)
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if self._may_be_array(node.slice):
+            if _plain(node.value):
+                again = copy.deepcopy(node.value)
+                _loaded(again)
+            else:  # who it is, only its evaluation tells
+                again = ast.copy_location(ast.Constant(...), node)
+            node.slice = _call(_KEY, [again, node.slice], node.slice)
+        return node
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        target = node.targets[0]
+        held = isinstance(target, (ast.Subscript, ast.Attribute)) and len(node.targets) == 1
+        if held and _plain(target.value) and not isinstance(node.value, ast.Constant):
+            again = copy.deepcopy(target.value)
+            _loaded(again)
+            node.value = _call(_KEY, [again, node.value], node.value)
+        return node
+
+    def _may_be_array(self, key):
+        if isinstance(key, ast.Tuple):
+            return any(map(self._may_be_array, key.elts))
+        if isinstance(key, ast.BinOp):
+            return self._may_be_array(key.left) or self._may_be_array(key.right)
+        if isinstance(key, ast.UnaryOp):
+            return self._may_be_array(key.operand)
+        if isinstance(key, ast.Name):
+            return key.id not in self._counters
+        return not isinstance(key, (ast.Constant, ast.Slice, ast.Starred, ast.JoinedStr))
+
+    def visit_FunctionDef(self, node):
+        if any(map(self._compiles, node.decorator_list)):
+            return node
+        returns, node.returns = node.returns, None
+        self.visit_ClassDef(node)
+        node.returns = returns
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _compiles(self, decorator):
+        """Whether a decorator is one that compiles the function (Numba's), which then stays as it is."""
+        while isinstance(decorator, ast.Call):
+            decorator = decorator.func
+        name = decorator.attr if isinstance(decorator, ast.Attribute) else _root(decorator)
+        return name in _COMPILERS and _root(decorator) not in self._own
+
+    def visit_ClassDef(self, node):
+        kept, node.decorator_list = node.decorator_list, []
+        self.generic_visit(node)
+        node.decorator_list = list(map(self._decorator, kept))
+        return node
+
+    def _decorator(self, node):
+        """A decorator, of whose calls the arguments alone are visited."""
+        if isinstance(node, ast.Call):
+            node.func = self._decorator(node.func)
+            node.args = list(map(self.visit, node.args))
+            for keyword in node.keywords:
+                keyword.value = self.visit(keyword.value)
+        return node
+
+    def visit_arg(self, node):
+        return node
+
+    def visit_AnnAssign(self, node):
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_MatchClass(self, node):
+        return node
+
+
+def _import():
+    """The import of what staged source calls."""
+    names = [ast.alias("stage", _STAGE), ast.alias("back", _BACK), ast.alias("key", _KEY)]
+    made = ast.ImportFrom("asnumpy.auto._staged", names, 0)
+    for node in (made, *names):
+        node.lineno = node.end_lineno = 1
+        node.col_offset = node.end_col_offset = 0
+    return made
+
+
+def _call(function, arguments, place, keywords=()):
+    """A call at the place of a node; of a name or an expression."""
+    if isinstance(function, str):
+        function = ast.copy_location(ast.Name(function, ast.Load()), place)
+    return ast.copy_location(ast.Call(function, arguments, list(keywords)), place)
+
+
+def _counters_of(loop):
+    """Names that a loop over range() or enumerate() counts with."""
+    names = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(
+        loop.iter.func, ast.Name) else None  # fmt: skip
+    target = loop.target
+    if names == "enumerate" and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    known = names in ("range", "enumerate") and isinstance(target, ast.Name)
+    return {target.id} if known else set()
+
+
+def _own_names(module):
+    """Names that a module gives to what is no library's, and to nothing else: modules of NumPy and of
+    the standard library, what is imported from them, functions of its own without a decorator."""
+    found, others = set(), set()
+    for node in ast.walk(module):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            within = getattr(node, "module", None)
+            relative = getattr(node, "level", 0)
+            for alias in node.names:
+                root = root_of(alias.name if within is None else within)
+                whole = alias.name if within is None else within
+                known = not relative and (root in _STANDARD or root in ("numpy", "asnumpy"))
+                known = known and whole not in _CALLERS
+                name = alias.asname or (root if within is None else alias.name)
+                (found if known else others).add(name)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            plain = node in module.body and type(node) is ast.FunctionDef
+            (found if plain and not node.decorator_list else others).add(node.name)
+        elif isinstance(node, ast.arg):
+            others.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            others.add(node.id)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            others.add(node.name)
+    return found - others
+
+
+def _root(node):
+    """The name that an expression of attributes begins with; None: it is another expression."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _plain(node):
+    """Whether an expression is a name, or attributes of one: to evaluate it twice changes nothing."""
+    root = _root(node)
+    return root is not None and not root.startswith("@")
+
+
+def _loaded(node):
+    for part in ast.walk(node):
+        if hasattr(part, "ctx"):
+            part.ctx = ast.Load()
+
+
+def _names_pytest(node):
+    """Whether an expression is a module that pytest's rewriting of assertions names."""
+    return isinstance(node, ast.Name) and node.id.startswith("@")
+
+
+class Crossing:
+    """The stage of one run; `cover` says what is the user's."""
+
+    def __init__(self, cover):
+        self._cover = cover
+        self._kinds = {}  # a module's name -> whose it is
+        self._classes = {}  # a class -> whether it, or a base, is
+
+    def given(self, function, args, kwargs):
+        """The arguments of a call as the function is to get them."""
+        kind = self.kind_of(function)
+        if kind == LIBRARY or (kind == CARRIER and any(map(self._calls_library, args))):
+            args = [to_library(x) for x in args]
+            if kwargs:
+                kwargs = {k: to_library(v) for k, v in kwargs.items()}
+        return args, kwargs
+
+    def key(self, owner, x):
+        """x as a key or value of an object: NumPy's, where the object's class is a library's, or `owner` is
+        the ellipsis, for an object that is not known."""
+        if owner is ...:
+            return to_library(x)
+        cls = type(owner)
+        known = self._classes.get(cls)
+        if known is None:
+            known = any(self._kind_of_class(base) == LIBRARY for base in cls.__mro__)
+            self._classes[cls] = known
+        return to_library(x) if known else x
+
+    def override(self, method, args, kwargs):
+        """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function
+        of ours. A library's class is given NumPy's function and arrays."""
+        if self._kind_of_class(type(args[0])) != LIBRARY:
+            return method(*args, **kwargs)
+        owner, *given = args
+        return adopt(
+            method(owner, *map(to_library, given), **{k: to_library(v) for k, v in kwargs.items()})
+        )
+
+    def _calls_library(self, x):
+        """Whether an argument is a library's function, which who gets it will call with the others."""
+        return callable(x) and not isinstance(x, type) and self.kind_of(x) == LIBRARY
+
+    def kind_of(self, function):
+        """Whose a callable is: USERS, LIBRARY or CARRIER."""
+        while isinstance(function, (types.MethodType, functools.partial)):
+            method = isinstance(function, types.MethodType)
+            function = function.__func__ if method else function.func
+        cls = type(function)
+        if isinstance(function, types.FunctionType):
+            return self._named(function.__globals__.get("__name__"))
+        if isinstance(function, type):
+            return self._kind_of_class(function)
+        if cls in (types.BuiltinFunctionType, types.MethodWrapperType):
+            owner = function.__self__
+            if owner is None or type(owner) is types.ModuleType:
+                return self._named(function.__module__)
+            return self._kind_of_class(owner if isinstance(owner, type) else type(owner))
+        if cls in _BUILTIN or root_of(cls.__module__) in _OURS or "cython" in cls.__module__:
+            return self._named(getattr(function, "__module__", None))
+        return self._kind_of_class(cls)
+
+    def _kind_of_class(self, cls):
+        # An extension that names no module for its class: f2py's functions, SuperLU.
+        if cls.__module__ == "builtins" and cls not in _BUILTIN:
+            return LIBRARY
+        return self._named(cls.__module__)
+
+    def _named(self, name):
+        """Whose a module of that name is."""
+        known = self._kinds.get(name)
+        if known is None:
+            known = self._kinds[name] = self._decide(name)
+        return known
+
+    def _decide(self, name):
+        root = root_of(name) if isinstance(name, str) else "builtins"
+        if root == "numpy" and name.startswith(_NUMPYS_OWN):
+            return LIBRARY
+        if root in _OURS or root in _STANDARD or root in CARRIERS:
+            return USERS if name == "__main__" else CARRIER
+        file = getattr(sys.modules.get(name), "__file__", None)
+        users = self._cover.named(name, file) if file or name not in sys.modules else False
+        return USERS if users else LIBRARY
+
+    # ---- sources
+
+    def covers(self, name, file):
+        """Whether the module of that name and file is the user's."""
+        return self._cover.named(name, file)
+
+    def imports_library(self, source):
+        """Whether a source names, in an import statement, a package that is a library."""
+        for found in _IMPORTS.finditer(source):
+            text = found[1].decode("latin-1")
+            names = text.partition(" import ")[0].split(",") if found[0].strip().startswith(
+                b"import") else [text]  # fmt: skip
+            for name in names:
+                if self._names_library(name.split()[0] if name.split() else ""):
+                    return True
+        return False
+
+    def _names_library(self, name):
+        root = root_of(name)
+        if not root or root in _OURS or root in _STANDARD or root in CARRIERS:
+            return False
+        try:
+            spec = importlib.util.find_spec(root)
+        except (ImportError, ValueError):
+            return False
+        return spec is not None and not self._cover.named(root, spec.origin)
+
+    def compile(self, source, file, dont_inherit=True, flags=0, optimize=-1):
+        """The code of a module's source (bytes)."""
+        if not self.imports_library(source):
+            return compile(
+                source, file, "exec", flags, dont_inherit=dont_inherit, optimize=optimize
+            )
+        tree = ast.parse(source, file)
+        return compile(
+            self.transformed(tree),
+            file,
+            "exec",
+            flags,
+            dont_inherit=dont_inherit,
+            optimize=optimize,
+        )
+
+    def transformed(self, tree):
+        """A module's tree with its calls staged."""
+        return Transformer().visit(tree)
+
+
+class Cells:
+    """IPython's transformer of cells: stages their calls once its names hold a library."""
+
+    def __init__(self, crossing, names):
+        self._crossing, self._names = crossing, names
+
+    def visit(self, tree):
+        text = ast.unparse(tree).encode()
+        modules = [v.__name__ for v in self._names.values() if type(v) is types.ModuleType]
+        staged = self._crossing.imports_library(text) or any(
+            map(self._crossing._names_library, modules)
+        )
+        return self._crossing.transformed(tree) if staged else tree
+
+
+class Loader(importlib.machinery.SourceFileLoader):
+    """Loads a covered module, whose code is not cached where its calls are staged."""
+
+    crossing = None
+
+    def get_code(self, fullname):
+        source = self.get_data(self.path)
+        if not self.crossing.imports_library(source):
+            return super().get_code(fullname)
+        return self.crossing.compile(source, self.path)
+
+
+class Finder:
+    """PathFinder in front of PathFinder: gives covered modules that loader."""
+
+    def __init__(self, cover, crossing):
+        self._cover = cover
+        self._loader = type("Loader", (Loader,), {"crossing": crossing})
+
+    def find_spec(self, name, path=None, target=None):
+        # What is not covered is given as it was found, so that nobody looks for it twice.
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if (
+            spec is not None
+            and type(spec.loader) is importlib.machinery.SourceFileLoader
+            and self._cover.named(name, spec.origin)
+        ):
+            spec.loader = self._loader(name, spec.origin)
+        return spec
+
+    def invalidate_caches(self):
+        """PathFinder has its own entry in sys.meta_path, where it is told."""

@@ -1,0 +1,8 @@
+"""pytest's plugin of `python -m asnumpy -m pytest`: the mode, in each of its processes."""
+
+from _pytest.assertion import rewrite
+
+from . import install
+from ._workers import options_of_environment, stage_tests
+
+stage_tests(rewrite, install(**options_of_environment()))

@@ -1,0 +1,546 @@
+"""No change to the source (asnumpy.auto): whose imports give AsNumpy, what crosses to libraries, how a program
+begins and ends, in processes of its own, and what --report says."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy
+import pytest
+from asnumpy.auto._cover import Cover
+from asnumpy.auto._crossing import Transformer
+
+ENVIRONMENT = {**os.environ, "ASNUMPY_FALLBACK": "silent", "PYTHONDONTWRITEBYTECODE": "1"}
+OURS = "type({}(1)) is __import__('asnumpy').ndarray"
+
+# A library, in a folder of installed packages, and a module of the user's.
+LIBRARY = """
+import warnings
+import numpy
+import numpy as np
+
+def kind():
+    return "asnumpy" if np.zeros is not numpy.zeros or "asnumpy" in type(np.zeros(1)).__module__ else "numpy"
+
+def mine():
+    import asnumpy
+    return type(numpy.zeros(1)) is asnumpy.ndarray
+
+def given(*args, **kwargs):
+    return [type(x) is __import__("sys").modules["numpy"].ndarray for x in (*args, *kwargs.values())]
+
+def double(a, out=None):
+    a *= 2
+    return a
+
+def pair(n):
+    return np.arange(n), [np.arange(n)]
+
+def same(x, y):
+    return x is y
+
+def warn(a):
+    warnings.warn("from the library", stacklevel=2)
+
+def call(f, *args):
+    return f(*args)
+
+class Unit:
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ufunc is numpy.add, type(inputs[0]) is numpy.ndarray
+    def __array_function__(self, function, types, args, kwargs):
+        return function is numpy.sum
+
+def fail(a):
+    raise ValueError("in the library")
+
+class Table:
+    def __init__(self, a=None):
+        self.a, self.seen = a, []
+    def __getitem__(self, key):
+        self.seen.append(type(key).__name__)
+        return type(key) is np.ndarray
+    def __setitem__(self, key, value):
+        self.a = value
+    def draw(self):
+        return np.random.rand()
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("auto")
+    installed = folder / "site-packages"
+    installed.mkdir()
+    (installed / "somelib.py").write_text(LIBRARY)
+    (folder / "helper.py").write_text(
+        "import numpy as np\n\ndef zeros(n):\n    return np.zeros(n)\n"
+    )
+    return folder
+
+
+def run(place, *command, plain=False, **more):
+    path = os.pathsep.join(
+        [str(place / "site-packages"), *filter(None, [ENVIRONMENT.get("PYTHONPATH")])]
+    )
+    before = () if plain else ("-m", "asnumpy")
+    return subprocess.run(
+        [sys.executable, *before, *command], cwd=place, capture_output=True, text=True, timeout=100,
+        env={**ENVIRONMENT, "PYTHONPATH": path, **more},
+    )  # fmt: skip
+
+
+def script(place, name, text):
+    (place / name).write_text(text)
+    return name
+
+
+def checked(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ---- whose imports
+
+
+def test_who_is_covered():
+    cover = Cover()
+    site = os.path.dirname(os.path.dirname(numpy.__file__))
+    assert cover.named("__main__", None) and cover.named("__main__", "/home/me/x.py")
+    assert cover.named("mine.part", "/home/me/mine/part.py")
+    assert not cover.named("json", importlib.util.find_spec("json").origin)
+    assert not cover.named("lib", os.path.join(site, "lib.py"))
+    assert not cover.named("lib", "/opt/x/lib/python3/dist-packages/lib.py")
+    assert not cover.named("numpy.linalg", "/home/me/numpy/linalg.py")
+    wide = Cover(include=["lib.*.tests*", "other"], exclude=["mine.*", "other.sub"])
+    assert wide.named("lib.a.tests.test_x", os.path.join(site, "lib/a/tests/test_x.py"))
+    assert not wide.named("lib.a", os.path.join(site, "lib/a.py"))
+    assert wide.named("other.x", os.path.join(site, "other/x.py"))
+    assert not wide.named("other.sub.x", os.path.join(site, "other/sub/x.py"))
+    assert not wide.named("mine.part", "/home/me/mine/part.py")
+    for wrong in ({"include": "lib"}, {"exclude": [1]}, {"include": [""]}):
+        with pytest.raises(ValueError, match="sequence of patterns"):
+            Cover(**wrong)
+
+
+def test_libraries_keep_numpy(place):
+    text = f"""
+import numpy as np, helper, somelib, sys, types
+print({OURS.format("np.zeros")}, helper.np is np, somelib.mine(), somelib.np is np)
+print(type(np) is types.ModuleType, sys.modules["numpy"] is somelib.np)
+names = {{}}
+exec("import numpy", {{"__name__": "somewhere"}}, names)
+print(names["numpy"] is np)
+"""
+    name = script(place, "who.py", text)
+    assert checked(run(place, name)) == "True True False False\nTrue True\nTrue\n"
+    found = checked(run(place, "--include", "somelib", "--exclude=helper", name))
+    assert found == "True False True True\nTrue False\nTrue\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numpy.nothing",
+        "from numpy import nothing",
+        "import numpy; numpy.nothing",
+        "import no_such_module",
+        "import importlib; importlib.import_module('numpy.nothing')",
+        "import broken",
+    ],
+)
+def test_failing_imports_look_the_same(place, text):
+    (place / "broken.py").write_text(
+        "import numpy as np\n\n\ndef f(x):\n    return x / 0\n\n\nf(1)\n"
+    )
+    name = script(place, "importing.py", text)
+    ours, plain = run(place, name), run(place, name, plain=True)
+    assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, 1)
+
+
+# ---- how a program begins and ends
+
+
+BEGINS = """
+import sys
+print(sys.argv, __name__, __package__, __spec__ and __spec__.name, __doc__)
+print(__file__ if "__file__" in globals() else None, sys.path[0], type(__loader__).__name__)
+print(sys.modules["__main__"].__dict__ is globals(), sorted(k for k in globals() if k != "__cached__"))
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("begins.py", "a", "-b"),
+        ("./begins.py",),
+        ("-m", "begins", "--x"),
+        ("-m", "package"),
+        ("-m", "package.part"),
+        ("folder",),
+        ("packed.zip", "a"),
+        ("missing.py",),
+        ("-m", "no_such_module"),
+        ("-m", "json.no_such"),
+        ("-c", "raise KeyboardInterrupt"),
+        ("-c", "import sys; sys.exit('text')"),
+        ("-c", "import sys; sys.excepthook = lambda t, v, b: print('hook', v); 1 / 0"),
+        ("-c", "def f():\n  raise ValueError from KeyError(1)\nf()"),
+        ("-c", "f(", "x"),
+        ("wrong.py",),
+    ],
+    ids=" ".join,
+)
+def test_begins_and_ends_the_same(place, command):
+    script(place, "begins.py", '"""Doc."""' + BEGINS)
+    script(place, "wrong.py", "import numpy\nx = (1,\n")
+    for folder in ("package", "folder"):
+        (place / folder).mkdir(exist_ok=True)
+        (place / folder / "__main__.py").write_text(BEGINS)
+    (place / "package" / "__init__.py").write_text("")
+    (place / "package" / "part.py").write_text(BEGINS)
+    with zipfile.ZipFile(place / "packed.zip", "w") as packed:
+        packed.writestr("__main__.py", BEGINS)
+    ours, plain = run(place, *command), run(place, *command, plain=True)
+    loader = ("_Loader", "SourceFileLoader"), ("Loader", "SourceFileLoader")
+    out = ours.stdout
+    for a, b in loader:
+        out = out.replace(f" {a}\n", f" {b}\n")
+    assert (out, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
+@pytest.mark.parametrize("command", [(), ("-m",), ("--wrong", "x.py"), ("--include",)])
+def test_wrong_options(place, command):
+    done = run(place, *command)
+    assert done.returncode == 2 and "usage: python -m asnumpy" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help(place):
+    assert "--report[=FILE]" in checked(run(place, "--help"))
+
+
+# ---- what crosses
+
+
+CROSSES = """
+import asnumpy, numpy as np, somelib, sys, warnings
+from somelib import Table, given
+numpy = sys.modules["numpy"]
+a = np.arange(4.0)
+def ours(x): return type(x) is asnumpy.ndarray
+
+assert all(given(a, np.ones(2), x=a)) and given([1], (a,)) == [False, False]
+b = somelib.double(a)
+assert b is a and somelib.same(a, a) and somelib.call(lambda x: x, a) is a
+kept = Table(a)
+assert Table(a).a is kept.a
+b = somelib.call(lambda x: x[:], a)
+assert ours(b) and a[1] == 2 and np.shares_memory(a, b)
+first, rest = somelib.pair(3)
+assert ours(first) and type(rest[0]) is numpy.ndarray
+for x, y in ((np.sum, numpy.sum), (np.add, numpy.add), (np, numpy), (np.linalg, numpy.linalg),
+             (np.ndarray, numpy.ndarray), (np.median, numpy.median), (np.float32, numpy.float32)):
+    assert somelib.same(x, y), x
+listed = [1, 2]
+assert somelib.same(listed, listed)          # what holds no array stays itself
+assert somelib.call(ours, a) is False        # a library gives the user's functions NumPy's arrays
+assert ours(somelib.call(np.sort, a)) or True
+table = Table(a)
+assert type(table.a) is numpy.ndarray
+i = 1
+assert table[a > 2] and table[a] and table[{a.size: 0} and a] and not table[i]
+table["x"] = a
+assert type(table.a) is numpy.ndarray
+table.b = a
+assert type(table.b) is numpy.ndarray
+
+class Mine(Table):
+    def inner(self):
+        return super().__getitem__(a), self[a]
+    @property
+    def last(self):
+        return [given(x) for x in (a, a)]
+assert Mine(a).inner() == (True, True) and Mine().last == [[True], [True]]
+
+class Own:
+    def __getitem__(self, key): return ours(key)
+    def take(self, x): return ours(x)
+numpy.testing.assert_equal(a, a + 0)
+
+class Unit:
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs): return ufunc is np.add
+    def __array_function__(self, function, types, args, kwargs): return function is np.concatenate
+assert np.add(Unit(), a) and np.concatenate([Unit()])
+unit = somelib.Unit()
+assert np.add(a, unit) == (True, True) and np.sum(unit) == True
+own = Own()
+assert own[a] and own.take(a) and Table()[a]
+assert list(map(ours, [a, a])) == [True, True]
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from numpy.testing import assert_raises
+with ThreadPoolExecutor(1) as pool:
+    assert pool.submit(given, a).result() == [True] and pool.submit(ours, a).result()
+assert partial(given, a)() == [True] and partial(ours, a)()
+assert_raises(ValueError, somelib.fail, a)
+
+with warnings.catch_warnings(record=True) as met:
+    warnings.simplefilter("always")
+    somelib.warn(a)  # the line
+assert met[0].filename == __file__ and "the line" in open(__file__).readlines()[met[0].lineno - 1]
+
+np.random.seed(4)
+drawn = [np.random.rand(), table.draw(), np.random.rand()]
+numpy.random.seed(4)
+assert drawn == numpy.random.rand(3).tolist()
+rng = np.random.default_rng(1)
+assert isinstance(rng, numpy.random.Generator) and ours(rng.normal(size=3)) and ours(np.random.rand(2))
+out = np.zeros(3)
+assert rng.random(out=out) is out and (out > 0).all() and rng.random() < 1
+rng.shuffle(a); assert sorted(a.tolist()) == [0, 2, 4, 6]
+assert isinstance(rng.spawn(1)[0], np.random.Generator)
+assert isinstance(np.random.RandomState(1), numpy.random.RandomState)
+match (1, a):
+    case (int(), np.ndarray()): pass
+    case _: raise AssertionError
+f"{somelib.same(1, 1)!r:>5}"
+print("fine")
+"""
+
+
+def test_crossing(place):
+    assert checked(run(place, script(place, "crosses.py", CROSSES))) == "fine\n"
+
+
+def test_tracebacks_through_a_library(place):
+    text = "import numpy as np\nimport somelib\n\n\ndef f(a):\n    return somelib.fail(\n        a + 1)\n\n\nf(np.ones(2))\n"
+    name = script(place, "through.py", text)
+    ours, plain = run(place, name), run(place, name, plain=True)
+    assert (ours.stderr, ours.returncode) == (plain.stderr, 1)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "f(x)", "f(*x, **y)", "f()", "x[k]", "x.y[k, 1:2] = z", "x[k] += z", "del x[k]", "x = y[k] = z",
+        "class A(f(B)): pass", "@f(x)\ndef g(a: f(1) = h(2)) -> f(3): yield f(a)", "[f(i) for i in g(x)]",
+        "async def g():\n    await f(x)", "f(i for i in x)", "lambda: f(x)", "f'{g(x)}'", "x: f(1) = g(2)",
+        "with f(x) as y: pass", "for i in f(x): x[i]", "f(x)(y)(z)", "global q; q = f(x)", "print(f(x))",
+    ],
+)  # fmt: skip
+def test_staged_sources_compile(source):
+    tree = Transformer().visit(ast.parse(source))
+    compile(tree, "staged", "exec")
+
+
+def test_what_is_no_librarys_is_not_staged():
+    text = """
+import numpy as np, os.path, lib
+from numpy import sin as sine
+from lib import f
+def own(x): pass
+@lib.fast
+def fast(x): pass
+np.linalg.norm(x), os.path.join(x), sine(x), own(x), len(x)
+lib.f(x), f(x), fast(x), x.own(x), y(x)
+"""
+    *_, plain, staged = ast.unparse(Transformer().visit(ast.parse(text))).splitlines()
+    assert "__asnumpy" not in plain and staged.count("__asnumpy_stage__") == 5
+    decorated = "import lib\n@lib.mark(lib.f(x), y=[lib.f(x)])\ndef g(): pass"
+    text = ast.unparse(Transformer().visit(ast.parse(decorated)))
+    assert text.count("__asnumpy_stage__(") == 2 and "@lib.mark(" in text
+    shadowed = "import numpy as np\ndef g(np): return np(x)"
+    assert "__asnumpy_stage__(" in ast.unparse(Transformer().visit(ast.parse(shadowed)))
+
+
+def test_counters_are_no_keys():
+    text = "for i in range(3):\n    x[i], x[i + 1, 2], x[-1], x[1:]"
+    assert "__asnumpy_key__(" not in ast.unparse(Transformer().visit(ast.parse(text)))
+
+
+# ---- processes that a program starts
+
+
+CHILDREN = """
+import multiprocessing as mp
+import numpy as np
+
+def where(x):
+    import asnumpy
+    return type(np.zeros(1)) is asnumpy.ndarray, type(x).__module__, float(np.sum(x))
+
+if __name__ == "__main__":
+    for method in ("fork", "spawn", "forkserver"):
+        with mp.get_context(method).Pool(1) as pool:
+            print(pool.map(where, [np.ones(3)]))
+"""
+
+
+def test_children_have_the_mode(place):
+    name = script(place, "children.py", CHILDREN)
+    assert checked(run(place, name)) == "[(True, 'numpy', 3.0)]\n" * 3
+
+
+SENT = """
+import pickle, sys
+import cloudpickle, somelib, numpy as np
+
+def f(x):
+    return somelib.given(x), type(np.zeros(1)).__module__, somelib.pair(2)[0].sum()
+
+assert f(np.ones(2)) == ([True], "numpy", 1)
+sys.stdout.buffer.write(cloudpickle.dumps(f))
+"""
+
+
+def test_functions_that_are_sent_work_without_the_mode(place):
+    pytest.importorskip("cloudpickle")
+    name = script(place, "sent.py", SENT)
+    there = "import pickle, sys, numpy; print(pickle.load(open('sent.bin', 'rb'))(numpy.ones(2)))"
+    run(place, "-c", f"""
+import subprocess, sys
+with open("sent.bin", "wb") as file:
+    subprocess.run([sys.executable, "-m", "asnumpy", {name!r}], stdout=file, check=True)
+""", plain=True)  # fmt: skip
+    assert checked(run(place, "-c", there, plain=True)) == "([True], 'numpy', np.int64(1))\n"
+
+
+TESTS = """
+import numpy as np, asnumpy, somelib, pytest
+
+@pytest.fixture
+def a():
+    return np.arange(3)
+
+@pytest.mark.parametrize("x", [np.ones(2), np.zeros(3)])
+def test_one(a, x, tmp_path):
+    assert type(a) is asnumpy.ndarray and type(x) is asnumpy.ndarray
+    assert somelib.given(a) == [True]
+
+def test_two(a):
+    assert somelib.same(a.sum(), 4)
+
+def test_three():
+    with pytest.raises(ValueError, match="in the library"):
+        somelib.fail(np.ones(2))
+    np.testing.assert_array_equal(np.arange(3), [0, 1, 2])
+"""
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_pytest(place, processes):
+    script(place, "test_some.py", TESTS)
+    done = run(
+        place, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", processes, "test_some.py"
+    )
+    assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
+    assert "where False = <function same" in done.stdout and "__asnumpy" not in done.stdout
+
+
+# ---- notebooks
+
+
+def test_extension_of_ipython(place):
+    text = f"""
+import sys, types, numpy
+shell = types.SimpleNamespace(ast_transformers=[], user_ns={{"np": numpy, "fft": numpy.fft, "x": 1}})
+import asnumpy.auto
+asnumpy.auto.load_ipython_extension(shell)
+assert {OURS.format("shell.user_ns['np'].ones")} and shell.user_ns["fft"] is not numpy.fft
+import ast
+def cell(text):
+    tree = ast.parse(text)
+    for t in shell.ast_transformers:
+        tree = t.visit(tree)
+    exec(compile(tree, "<cell>", "exec"), {{"__name__": "__main__"}} | shell.user_ns, shell.user_ns)
+cell("import numpy as n; a = n.arange(3)")
+cell("import somelib")
+cell("r = somelib.given(a); b = somelib.double(a)")
+assert type(shell.user_ns["a"]) is type(shell.user_ns["b"]) is asnumpy.ndarray and shell.user_ns["r"] == [True]
+asnumpy.auto.unload_ipython_extension(shell)
+assert not shell.ast_transformers
+import numpy as again
+assert again is numpy and asnumpy.ndarray.__module__ == "asnumpy"
+try:
+    asnumpy.auto.uninstall()
+except RuntimeError as error:
+    print(error)
+"""
+    name = script(place, "shell.py", text)
+    assert "not installed" in checked(run(place, name, plain=True))
+
+
+# ---- what is lacking, and the report
+
+
+REPORTED = """
+import numpy as np
+
+def f(a):
+    return (np.sqrt(a) * 2 + a).sum()
+
+for _ in range(3):
+    f(np.arange(1e5))
+words = np.array(["b", "a"])
+for _ in range(2):
+    np.unique(words)
+np.busday_count("2024-01-01", "2024-01-08")
+np.ones(3) + 1
+"""
+
+
+def test_report(place):
+    name = script(place, "reported.py", REPORTED)
+    done = run(place, "--report", name)
+    assert checked(done) == ""
+    report = done.stderr
+    assert "fell back to NumPy 4 times" in report and "an estimate" in report
+    lines = [line.split(None, 2) for line in report.splitlines() if line.strip()]
+    named = {(c, rest) for c, _, rest in (x for x in lines if len(x) == 3)}
+    path = place / "reported.py"
+    rows = [(c, " ".join(rest.split())) for c, rest in named]
+    assert ("2", f"unique {path}:11 dtype <U1 lives on the host") in rows, rows
+    assert ("1", f"numpy.busday_count {path}:12 AsNumpy has no such function") in rows
+    assert ("1", f"add {path}:13") in rows
+    assert any(c == "3" and "sqrt" in rest and f"{path}:5" in rest for c, rest in rows)
+    done = run(
+        place, "--report=told.txt", "-c", "import numpy; numpy.ones(3) + 1; raise SystemExit(3)"
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    assert "add" in (place / "told.txt").read_text()
+
+
+def test_a_report_of_nothing(place):
+    done = run(place, "--report", "-c", "pass")
+    assert "In AsNumpy: nothing" in done.stderr and "Fell back to NumPy: nothing" in done.stderr
+
+
+# ---- errors found on the way
+
+
+def test_errors_name_the_shape_of_out():
+    import asnumpy
+
+    for shapes in [
+        (3, 3, 2),
+        (3, 2, 3),
+        (3, 3, 1),
+        ((2, 3), 3, 3),
+        ((2, 3), (2, 1), (4, 3)),
+        (3, 3, ()),
+    ]:
+        x, y, out = shapes
+        with pytest.raises(ValueError) as theirs:
+            numpy.add(numpy.zeros(x), numpy.zeros(y), out=numpy.zeros(out))
+        with pytest.raises(ValueError) as ours:
+            asnumpy.add(asnumpy.zeros(x), asnumpy.zeros(y), out=asnumpy.zeros(out))
+        assert str(ours.value) == str(theirs.value)
+    with pytest.raises(ValueError, match=r"shapes \(3,\) \(\) \(2,\)"):
+        asnumpy.add(asnumpy.zeros(3), 1, out=asnumpy.zeros(2))
+    with pytest.raises(ValueError, match=r"shapes \(3,\) \(2,\) \(3,\)"):
+        a = asnumpy.zeros(3)
+        a += [1, 2]
