@@ -4,7 +4,7 @@
     python -m asnumpy -m pytest ...
     %load_ext asnumpy.auto
 
-Libraries keep NumPy. See `docs/guide/auto.md`, and `docs/design/0029-no-change-to-the-source.md`.
+Libraries keep NumPy. See `docs/guide/auto.md`, and `docs/design/0030-no-change-to-the-source.md`.
 
 In reading order: `_cover` (whose code), `_imports` (what it imports), `_names` (what that has),
 `_arrays` and `_crossing` (calls into libraries), `_random`, `_workers`, `_report`.
