@@ -277,6 +277,9 @@ class Unit:
 assert np.add(Unit(), a) and np.concatenate([Unit()])
 unit = somelib.Unit()
 assert np.add(a, unit) == (True, True) and np.sum(unit) == True
+class Like:
+    def __array__(self, dtype=None, copy=None): return a
+assert numpy.asarray(Like()).shape == (4,) and ours(np.asarray(Like()))
 own = Own()
 assert own[a] and own.take(a) and Table()[a]
 assert list(map(ours, [a, a])) == [True, True]
