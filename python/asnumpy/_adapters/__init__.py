@@ -47,6 +47,9 @@ NAMES = {
     "h5py": {"h5py.Dataset": "read_direct write_direct"},
     "pyarrow": {"pyarrow": "array chunked_array table record_batch"},
     "pyarrow.compute": {"pyarrow.compute": "*"},
+    # f2py takes what it converts for its own, and overwrites it
+    "scipy.linalg.blas": {"scipy.linalg.blas": "*"},
+    "scipy.linalg.lapack": {"scipy.linalg.lapack": "*"},
     "scipy.sparse.linalg._interface": {"scipy.sparse.linalg._interface": "aslinearoperator"},
     "sklearn.model_selection": {"sklearn.model_selection.ParameterGrid": "__init__"},
     "torch": {"torch": "from_numpy asarray"},

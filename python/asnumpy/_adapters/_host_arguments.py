@@ -98,7 +98,9 @@ def wrap(where, names):
         elif isinstance(found, classmethod | staticmethod):
             setattr(owner, name, type(found)(handed_host_arrays(found.__func__)))
         else:
-            replaced[id(found)] = new = handed_host_arrays(found)
+            new = handed_host_arrays(found)
             setattr(owner, name, new)
-    if inspect.ismodule(owner):
+            if inspect.isfunction(found):
+                replaced[id(found)] = new
+    if inspect.ismodule(owner) and replaced:
         _rebind(replaced, where.partition(".")[0])
