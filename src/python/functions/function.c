@@ -10,6 +10,7 @@
  * arguments, a subclass's method of the function's name, NumPy for its own subclasses, a
  * method of a foreign first argument. After a failure with HostDtypeError NumPy's
  * function makes the call, on the host. */
+#include "python/docs.h"
 #include "python/functions/function.h"
 
 /* All functions are of this one type; what differs is in the definition, which is static.
@@ -147,7 +148,9 @@ static PyObject *get_name(PyObject *self, void *unused) {
 
 static PyObject *get_doc(PyObject *self, void *unused) {
     (void)unused;
-    return PyUnicode_FromString(((asn_function *)self)->def->doc);
+    const asn_function_def *def = ((asn_function *)self)->def;
+    const char *text = asn_docs_find(def->module, def->signature.name);
+    return PyUnicode_FromString(text ? text : def->doc);
 }
 
 /* For help(): None where a default has no text that Python reads. */

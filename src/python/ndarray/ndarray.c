@@ -11,6 +11,7 @@
  * that writes into its `array`, then asn_ndarray_finish (or _made, _done), which raises
  * what went wrong, reports floating-point exceptions, and turns 0-d results into scalars.
  * If the call fails, `array` was never made, and the object is dropped, not finalised. */
+#include "python/docs.h"
 #include "python/args.h"
 #include "python/convert.h"
 
@@ -362,10 +363,35 @@ static const PyType_Slot fixed_slots[] = {
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},
 };
 
+/* Puts the texts of src/python/docs behind the methods' signatures, and in the
+ * attributes' place. Those of methods are joined once and live as long as the type. */
+static int add_docs(void) {
+    for (PyGetSetDef *g = asn_ndarray_getset; g->name; g++) {
+        const char *text = asn_docs_find("ndarray", g->name);
+        if (text) g->doc = text;
+    }
+    for (PyMethodDef *m = asn_ndarray_methods; m->ml_name; m++) {
+        const char *text = asn_docs_find("ndarray", m->ml_name);
+        const char *end = text ? strstr(m->ml_doc, "\n--\n\n") : NULL;
+        if (!end) continue;
+        size_t head = (size_t)(end - m->ml_doc) + 5, length = strlen(text) + 1;
+        char *joined = malloc(head + length);
+        if (!joined) return -1;
+        memcpy(joined, m->ml_doc, head);
+        memcpy(joined + head, text, length);
+        m->ml_doc = joined;
+    }
+    return 0;
+}
+
 /* Makes the type. Heap types take one list of slots, so the two tables are joined; 48 is
  * room enough for the operators and the end. */
 int asn_ndarray_init_type(PyObject *module) {
     enum { FIXED = sizeof fixed_slots / sizeof *fixed_slots };
+    if (add_docs() < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
     PyType_Slot slots[FIXED + 48];
     int n = 0;
     for (; n < FIXED; n++)

@@ -4,6 +4,7 @@
  * NumPy's aliases beside it. A ufunc that NumPy names twice with different __name__
  * (deg2rad and radians) has two objects over one row. The attributes are worked out of
  * the row each time they are asked: they are for people and for tests against NumPy's. */
+#include "python/docs.h"
 #include "python/ufunc/ufunc.h"
 
 /* (Contract in ufunc.h.) Rows that only the library uses have no ufunc. */
@@ -112,20 +113,22 @@ static PyObject *get_name(PyObject *self, void *unused) {
 }
 
 /* NumPy's first line of a ufunc's documentation, from which old tools read a signature,
- * then the row's own sentence. */
+ * then its text, or the row's own sentence. */
 static PyObject *get_doc(PyObject *self, void *unused) {
     (void)unused;
     const asn_ufunc *u = (asn_ufunc *)self;
     const char *outputs = u->nout == 2 ? "out=(None, None)" : "out=None";
     const char *extra = u->kind == ASN_UFUNC_CORE ? "" : ", where=True";
+    const char *text = asn_docs_find(NULL, u->name);
+    if (!text) text = u->doc;
     if (u->nout == 2)
         return PyUnicode_FromFormat(
             "%s(%s[, out1, out2], / [, out=(None, None)], *, where=True, "
             "casting='same_kind', order='K', dtype=None, subok=True[, signature])\n\n%s",
-            u->name, u->args, u->doc);
+            u->name, u->args, text);
     return PyUnicode_FromFormat("%s(%s, /, %s, *%s, casting='same_kind', order='K', "
                                 "dtype=None, subok=True[, signature])\n\n%s",
-                                u->name, u->args, outputs, extra, u->doc);
+                                u->name, u->args, outputs, extra, text);
 }
 
 /* An inspect.Signature, made by asnumpy._support on demand. */
