@@ -507,3 +507,45 @@ def test_replays_record_what_plain_calls_record():
         assert twice(x).tolist() == (x + x).tolist()
     assert events(lambda: work(a, m)) == plain
     assert not events(lambda: None)
+
+
+class Shell:
+    """What IPython's shell has of what the magic uses."""
+
+    def __init__(self):
+        self.magics, self.names = {}, {"np": np}
+
+    def register_magic_function(self, function, kind, name):
+        assert kind == "line_cell"
+        self.magics[name] = function
+
+    def run_cell(self, code):
+        error = None
+        try:
+            exec(code, self.names)
+        except Exception as caught:
+            error = caught
+
+        class Result:
+            def raise_error(self):
+                if error is not None:
+                    raise error
+
+        return Result()
+
+
+@pytest.mark.parametrize(
+    "line, cell",
+    [("--by line --top 3", "result = np.sort(np.ones(1000)).sum()"),
+     ("result = np.sort(np.ones(1000)).sum()", None)],
+)  # fmt: skip
+def test_magic(line, cell, capsys):
+    import asnumpy.profile
+
+    shell = Shell()
+    asnumpy.profile.load_ipython_extension(shell)
+    shell.magics["asnumpy_profile"](line, cell)  # the shell shows a cell's value itself
+    assert "in operations and copies" in capsys.readouterr().out
+    assert shell.names["result"] == 1000
+    with pytest.raises(ZeroDivisionError):
+        shell.magics["asnumpy_profile"]("", "1 / 0")
