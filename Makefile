@@ -30,20 +30,23 @@ demo: build
 	$(PY) examples/canny.py
 
 # The Python suite in as many processes as there are cores, four at most: each has its own thread pool.
-PYTEST := $(PY) -m pytest tests/python -q -n auto --maxprocesses=4
+PYTEST := $(PY) -m pytest -q -n auto --maxprocesses=4 tests/python
 
 # What neither fusion nor the JIT nor the device changes runs once: stubs, signatures, the front end's instructions, the
-# bench's own tests; and other libraries, kernels and operators of one's own, which run beside the engine, once a device.
+# bench's own tests; and kernels and operators of one's own, which run beside the engine, once a device.
 SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks auto auto_scripts)
-SAME_ON_THE_CPU := --ignore=tests/python/libraries $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
+SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
 test: ctest build build/torch_npu/.ready
 	$(PY) tools/operators_table.py count
 	tests/fuzz/run.sh 300 1 30000
 	$(PYTEST)
+	$(PYTEST)/libraries
 	ASNUMPY_FUSE=0 $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_JIT=always $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
 	  $(PYTEST) $(SAME_IN_EVERY_MODE)
+	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
+	  $(PYTEST)/libraries
 	$(PY) -m pytest tests/torch -q -m smoke
 
 # Random programs against their oracles (tests/fuzz): new ones every time, or those of FUZZ_SEED. An hour of it is in test-full.

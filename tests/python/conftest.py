@@ -109,6 +109,13 @@ DELAYED_LACKS = [
 ]
 
 
+def pytest_ignore_collect(collection_path, config):
+    """tests/python/libraries runs where it is named: SciPy reads SCIPY_ARRAY_API once in a process, and
+    these tests are of libraries as they come."""
+    named = any("libraries" in argument for argument in config.args)
+    return True if collection_path.name == "libraries" and not named else None
+
+
 def with_more_examples(item):
     """The full profile's share for a property that says its own number of examples."""
     test = getattr(item, "obj", None)

@@ -1,8 +1,7 @@
 """A function that is called when a module has been imported: now, or at the end of its import."""
 
-import importlib.util
 import sys
-import threading
+from _thread import get_ident
 
 
 class _Loader:
@@ -31,16 +30,18 @@ class _Finder:
 
     def __init__(self, names, called):
         self._names, self._called = frozenset(names), called
-        self._asking = threading.local()
+        self._asking = set()  # threads that ask the other finders
 
     def find_spec(self, name, path=None, target=None):
-        if name not in self._names or getattr(self._asking, "others", False):
+        if name not in self._names or get_ident() in self._asking:
             return None
-        self._asking.others = True
+        from importlib.util import find_spec
+
+        self._asking.add(get_ident())
         try:
-            spec = importlib.util.find_spec(name)
+            spec = find_spec(name)
         finally:
-            self._asking.others = False
+            self._asking.discard(get_ident())
         if spec is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = _Loader(spec.loader, self._called)
         return spec
