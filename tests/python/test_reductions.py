@@ -88,6 +88,20 @@ def test_nan(name, dtype, rng):
              where=f"{name} {dtype} {axis}")  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u8", "i8", "i4", "u1", "?"])
+@pytest.mark.parametrize("axis", [0, None])
+def test_positions_go_to_what_casts_to_them(dtype, axis):
+    def call(m):
+        out = m.zeros((3,) if axis == 0 else (), dtype=dtype)
+        try:
+            m.argmax(m.asarray([[1, 5, 2], [7, 3, 9]]), axis=axis, out=out)
+        except TypeError as error:
+            return str(error)
+        return out.tolist()
+
+    assert call(asnumpy) == call(np)
+
+
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_arg_ties_and_keepdims(name, rng):
     for dtype in DTYPES:

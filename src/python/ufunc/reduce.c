@@ -235,8 +235,7 @@ static PyObject *position(int64_t at) {
     return asn_scalar_to_numpy(&s);
 }
 
-/* (Contract in reduce.h.) The core reduces; out= is written afterwards, as int64 cast by
- * its rule. */
+/* (Contract in reduce.h.) The core reduces; out= is written afterwards. */
 PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
                             PyObject *keepdims, bool maximum) {
     /* -1: of all elements. */
@@ -264,13 +263,21 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     PyObject *owner;
     PyObject *result = NULL;
     if (asn_out_from_py(out, &target, &owner) == 0) {
-        /* NumPy checks out= against the result, without broadcasting. */
+        /* NumPy checks out= against the result, without broadcasting, and wants a dtype
+         * that casts to the result's. */
         if (!asn_layout_same_shape(&target->layout, &r->array.layout)) {
             PyErr_Format(PyExc_ValueError, "output array does not match result of np.%s.",
                          maximum ? "argmax" : "argmin");
+        } else if (!asn_can_cast((asn_dtype)target->layout.dtype, ASN_I64,
+                                 ASN_CASTING_SAFE)) {
+            PyErr_Format(PyExc_TypeError,
+                         "Cannot cast %s from dtype('%s') to dtype('int64') according to "
+                         "the rule 'safe'",
+                         target->layout.ndim ? "array data" : "scalar",
+                         asn_dtype_name((asn_dtype)target->layout.dtype));
         } else {
             asn_operand source = {.array = &r->array};
-            status = asn_assign(target, &source, ASN_CASTING_SAME_KIND, NULL);
+            status = asn_assign(target, &source, ASN_CASTING_UNSAFE, NULL);
             if (status == ASN_OK) status = asn_out_written(out, target, owner);
             result = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
         }
