@@ -102,6 +102,20 @@ def test_positions_go_to_what_casts_to_them(dtype, axis):
     assert call(asnumpy) == call(np)
 
 
+@pytest.mark.parametrize("dtype", ["i8", "i1", "u2", "?", "f4", "c8"])
+@pytest.mark.parametrize("mean", [2, 2.5, [[1], [3]], None])
+def test_variance_about_a_given_mean(dtype, mean):
+    x = np.array([[1, 2, 3, 10], [0, 5, 5, 4]]).astype(dtype)
+    axis = 1 if isinstance(mean, list) else None
+    for name in ("var", "std"):
+        options = {} if mean is None else {"mean": np.array(mean)}
+        expected = outcome(lambda m: getattr(m, name)(x, axis=axis, **options), np)  # noqa: B023
+        got = outcome(lambda m: getattr(m, name)(asnumpy.asarray(x), axis=axis, **options), asnumpy)  # noqa: B023
+        assert type(got[1]) is type(expected[1]), (got, expected)
+        if expected[1] is None:
+            np.testing.assert_allclose(np.asarray(got[0]), expected[0], rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_arg_ties_and_keepdims(name, rng):
     for dtype in DTYPES:

@@ -30,7 +30,7 @@ def slowly(block):
 
 
 if __name__ == "__main__":
-    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="300MB")
+    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="450MB")
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         host = numpy.random.default_rng(0).random((400, 500))
@@ -43,7 +43,7 @@ if __name__ == "__main__":
         print("computed", flush=True)
 
         with dask.config.set({"array.backend": "asnumpy"}):  # twice what the workers may hold
-            big = da.random.default_rng(1).random((5000, 15000), chunks=(250, 15000)).persist()
+            big = da.random.default_rng(1).random((7500, 15000), chunks=(250, 15000)).persist()
         mean = float(((big * 2 + 1) ** 2).mean().compute())
         assert abs(mean - 13 / 3) < 1e-3, mean
         del big
