@@ -165,8 +165,8 @@ asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
     /* The deviations of a complex array are real: its own dtype says nothing about their
      * sum. Those of integers from a given integer are integers, and summed as floats. */
     if (o->dtype == ASN_DTYPE_NONE)
-        sum.dtype = asn_is_inexact((asn_dtype)deviation.layout.dtype) ? ASN_DTYPE_NONE
-                                                                      : dtype;
+        sum.dtype =
+            asn_is_inexact((asn_dtype)deviation.layout.dtype) ? ASN_DTYPE_NONE : dtype;
     status = asn_ufunc_reduce(ASN_OP_ADD, &deviation, NULL, out, &sum);
     asn_array_fini(&deviation);
     ASN_TRY(status);
