@@ -14,6 +14,7 @@ imported, never imported from here. ASNUMPY_ADAPT=0 leaves all libraries as they
 
 import importlib
 import os
+import warnings
 
 from ._after_import import after_import
 
@@ -66,7 +67,15 @@ _REGISTERED = {
 
 
 def adapt(library):
-    """Adapts a library that is imported."""
+    """Adapts a library that is imported; one that cannot be is told of, and works without."""
+    try:
+        _adapt(library)
+    except Exception as error:
+        message = f"asnumpy's arrays are not known to {library}: {type(error).__name__}: {error}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def _adapt(library):
     if library in _REGISTERED:
         importlib.import_module(f".{_REGISTERED[library]}", __name__)
         return

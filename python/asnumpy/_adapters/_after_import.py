@@ -52,7 +52,7 @@ def after_import(names, called):
     waiting = []
     for name in names:
         module = sys.modules.get(name)
-        if module is None or getattr(module.__spec__, "_initializing", False):
+        if module is None or getattr(getattr(module, "__spec__", None), "_initializing", False):
             waiting.append(name)
         else:
             called(name)

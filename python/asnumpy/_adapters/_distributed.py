@@ -12,6 +12,7 @@ import threading
 import time
 
 import psutil
+from distributed.core import Status
 from distributed.protocol.numpy import deserialize_numpy_ndarray, serialize_numpy_ndarray
 from distributed.protocol.serialize import dask_deserialize, dask_serialize
 from distributed.worker import Worker
@@ -34,10 +35,11 @@ def _deserialize(header, frames):
 _PERIOD = 0.1  # seconds: Dask looks at a worker's memory as often
 
 
-def _give_memory_back(limit):
-    """Gives idle memory back while the process holds more than half of the limit, in bytes."""
+def _give_memory_back(worker, limit):
+    """Gives idle memory back while the process holds more than half of the limit, in bytes, until the
+    worker is closed."""
     process = psutil.Process()
-    while True:
+    while worker.status is not Status.closed:
         time.sleep(_PERIOD)
         if process.memory_info().rss > limit / 2:
             asnumpy.memory.empty_cache()
@@ -47,7 +49,7 @@ def _share(worker):
     """Takes no more threads and memory of its process than the worker may."""
     os.environ.setdefault("ASNUMPY_NUM_THREADS", str(worker.state.nthreads))
     if limit := worker.memory_manager.memory_limit:
-        threading.Thread(target=_give_memory_back, args=(limit,), daemon=True).start()
+        threading.Thread(target=_give_memory_back, args=(worker, limit), daemon=True).start()
 
 
 _worker_init = Worker.__init__

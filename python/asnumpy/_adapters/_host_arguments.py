@@ -20,19 +20,23 @@ def host(value):
     """
     kind = type(value)
     if kind is list or kind is tuple:
-        looked_at = value if len(value) <= _LOOKED_AT else value[:1]
-        if any(host(item) is not item for item in looked_at):
-            return kind(map(host, value))
-        return value
+        if len(value) > _LOOKED_AT and host(value[0]) is value[0]:
+            return value
+        made = [host(item) for item in value]
+        changed = any(one is not other for one, other in zip(made, value, strict=True))
+        return kind(made) if changed else value
     if kind is dict:
         made = {key: host(item) for key, item in value.items()}
         return made if any(made[key] is not value[key] for key in value) else value
-    if not _core._is_array(value):
-        return value
-    array = _np.asarray(value)
-    if array.flags.writeable and not value.device.startswith("cpu"):
-        array.flags.writeable = False
-    return array
+    return host_array(value) if _core._is_array(value) else value
+
+
+def host_array(array):
+    """NumPy's array over one of ours; from an NPU a read-only copy."""
+    made = _np.asarray(array)
+    if made.flags.writeable and not array.device.startswith("cpu"):
+        made.flags.writeable = False
+    return made
 
 
 def handed_host_arrays(function):

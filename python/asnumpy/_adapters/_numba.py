@@ -6,6 +6,8 @@ for a host array; inside a function it behaves and converts as one.
 """
 
 import numpy
+from llvmlite import ir
+from numba.core import cgutils
 from numba.core.datamodel.models import ArrayModel
 from numba.core.imputils import lower_cast, lower_constant
 from numba.core.pythonapi import NativeValue, _unboxers, unbox
@@ -50,10 +52,16 @@ def _constant(context, builder, kind, value):
 def _unbox(kind, value, c):
     to_host = c.pyapi.unserialize(c.pyapi.serialize_object(host))
     array = c.pyapi.call_function_objargs(to_host, (value,))
-    native = _unboxers.functions[Array](kind, array, c)  # keeps the array alive
     c.pyapi.decref(to_host)
-    c.pyapi.decref(array)
-    return NativeValue(native.value, is_error=native.is_error, cleanup=native.cleanup)
+    failed = cgutils.is_null(c.builder, array)  # what the array waits for raised
+    result = cgutils.alloca_once_value(c.builder, ir.Constant(c.context.get_value_type(kind), None))
+    is_error = cgutils.alloca_once_value(c.builder, failed)
+    with cgutils.if_likely(c.builder, c.builder.not_(failed)):
+        native = _unboxers.functions[Array](kind, array, c)  # keeps the array alive
+        c.builder.store(native.value, result)
+        c.builder.store(native.is_error, is_error)
+        c.pyapi.decref(array)
+    return NativeValue(c.builder.load(result), is_error=c.builder.load(is_error))
 
 
 @lower_cast(HostedArray, Array)

@@ -11,6 +11,7 @@ import weakref
 import numpy
 
 from asnumpy import _core, _support
+from asnumpy._adapters._host_arguments import host_array
 
 __all__ = ["adopt", "pass_back", "to_library", "to_numpy"]
 
@@ -41,9 +42,7 @@ def view_of(a):
     known = _views.get(key)
     view = known() if known is not None else None
     if view is None or _owner(view) is not a or view.shape != a.shape:
-        view = numpy.asarray(a)
-        if view.flags.writeable and not a.device.startswith("cpu"):
-            view.flags.writeable = False  # a copy: what is written to it would be lost
+        view = host_array(a)
 
         def forget(gone):
             if _views.get(key) is gone:

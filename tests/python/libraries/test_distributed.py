@@ -22,6 +22,10 @@ def threads(_):
     return os.environ["ASNUMPY_NUM_THREADS"]
 
 
+def spilled(dask_worker):
+    return len(dask_worker.data.slow)
+
+
 def slowly(block):
     import time
 
@@ -43,9 +47,10 @@ if __name__ == "__main__":
         print("computed", flush=True)
 
         with dask.config.set({"array.backend": "asnumpy"}):  # twice what the workers may hold
-            big = da.random.default_rng(1).random((7500, 15000), chunks=(250, 15000)).persist()
+            big = da.random.default_rng(1).random((15000, 15000), chunks=(250, 15000)).persist()
         mean = float(((big * 2 + 1) ** 2).mean().compute())
         assert abs(mean - 13 / 3) < 1e-3, mean
+        assert any(client.run(spilled).values())
         del big
         print("spilled", flush=True)
 

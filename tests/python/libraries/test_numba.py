@@ -100,3 +100,13 @@ def test_writes_reach_the_array():
 def test_a_function_that_was_compiled_for_numpys_arrays():
     doubles(numpy.ones(2))
     assert total(numpy.ones(3)) == total(asnumpy.ones(3)) == 3.0
+
+
+def test_an_array_that_cannot_be_had_raises(monkeypatch):
+    def fails(value):
+        raise MemoryError("no memory for a copy")
+
+    assert total(asnumpy.ones(3)) == 3.0  # compiled: the next call only takes its argument
+    monkeypatch.setattr("asnumpy._adapters._host_arguments.host_array", fails)
+    with pytest.raises(MemoryError, match="for a copy"):
+        total(asnumpy.ones(3))
