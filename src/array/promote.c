@@ -128,14 +128,13 @@ bool asn_can_cast(asn_dtype from, asn_dtype to, asn_casting casting) {
     return casting == ASN_CASTING_SAME_KIND && kind_rank(from) <= kind_rank(to);
 }
 
-/* The error in NumPy's words. */
-static asn_status no_loop(asn_op op) {
+asn_status asn_error_no_loop(const char *name) {
     return asn_error_set(
         ASN_ERR_NO_LOOP,
         "ufunc '%s' not supported for the input types, and the inputs could "
         "not be safely coerced to any supported types according to the "
         "casting rule ''safe''",
-        asn_op_table[op].name);
+        name);
 }
 
 /* Operations that NumPy refuses for bool although an integer loop would hold it. */
@@ -283,7 +282,7 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
         promoted = ASN_I8;
     if (promoted == ASN_BOOL) ASN_TRY(refuse_bool(op));
     *loop = first_loop(op, promoted, n, uniform);
-    if (*loop == ASN_DTYPE_NONE) return no_loop(op);
+    if (*loop == ASN_DTYPE_NONE) return asn_error_no_loop(asn_op_table[op].name);
     return check_inputs(op, types, *loop,
                         casting == ASN_CASTING_UNSAFE ? ASN_CASTING_SAME_KIND : casting);
 }

@@ -34,6 +34,9 @@ asn_dtype asn_promote(asn_dtype a, asn_dtype b);
 asn_dtype asn_result_type(int n, const asn_type *types);
 /* numpy.can_cast of dtypes. */
 bool asn_can_cast(asn_dtype from, asn_dtype to, asn_casting casting);
+/* Sets the error of a ufunc of that name without a loop for its operands, in NumPy's
+ * words. */
+ASN_CHECK_RESULT asn_status asn_error_no_loop(const char *name);
 
 /* The loop dtype of `op` for these operands (num_in of them) into *loop. `dtype` (or
  * ASN_DTYPE_NONE) is a ufunc's dtype= argument. TypeError (NO_LOOP) when the operation

@@ -348,3 +348,14 @@ def test_errors_of_recorded_operations_reach_the_host(convert):
     with pytest.raises(NotImplementedError, match="64 dimensions"):
         ways[convert](odd + 1)
     np.testing.assert_array_equal(np.asarray(numbers), np.arange(9000.0).reshape(3000, 3))
+
+
+@pytest.mark.parametrize("name", ["modf", "frexp", "divmod"])
+def test_ufuncs_of_two_results_are_named(name):
+    """Not by the operation of one of their results."""
+    operands = ["c8", "f4"][: getattr(np, name).nin]
+    told = [
+        pytest.raises(TypeError, getattr(m, name), *(m.ones(3, d) for d in operands)).value
+        for m in (np, asnumpy)
+    ]
+    assert str(told[0]) == str(told[1])

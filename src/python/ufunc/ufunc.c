@@ -410,6 +410,7 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
     asn_dtype loop, result;
     asn_status status =
         asn_ufunc_result_dtype((asn_op)u->op, c->in, &c->options, &loop, &result);
+    if (status == ASN_ERR_NO_LOOP) return asn_raise(asn_error_no_loop(u->name));
     if (status != ASN_OK)
         return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
     /* modf's integer part must not take trunc's integer loop. */
