@@ -1,0 +1,74 @@
+"""Runs the code of a page of the documentation and tells what it prints, block by block.
+
+A block of ```text that follows a block of code without a word between them is what that code
+prints, and `differences` compares them: `...` stands for anything, and where a line of the code has
+"# the figures vary" every number is equal to every other. Python's blocks are one program; one
+whose first line is a comment with a file's name, as C's are, is written to that file instead.
+Commands of ```sh run in the same folder; those that install something do not.
+"""
+
+import doctest
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"^```(python|c|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+FILE = re.compile(r"(?:/\*|#) (\w+\.(?:c|py))(?: \*/)?\n")
+INSTALLS = re.compile(r"\b(pip|make|apt-get)\b")
+MARK = "\x1e"
+
+
+def blocks_of(page):
+    """[(language, code, what it prints or None)]"""
+    return [m.groups() for m in BLOCK.finditer((DOCS / page).read_text())]
+
+
+def environment():
+    """That of a reader, whose python is this one."""
+    return {
+        **os.environ,
+        "ASNUMPY_FALLBACK": "silent",
+        "MPLBACKEND": "Agg",
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+    }
+
+
+def run(page, folder):
+    """[(code, what the page says it prints or None, what it printed)]"""
+    found, program = [], []
+    for language, code, said in blocks_of(page):
+        name = FILE.match(code)
+        if name:
+            (folder / name[1]).write_text(code)
+        elif language == "sh" and not INSTALLS.search(code):
+            code_here = re.sub(r"\bpython\b", shlex.quote(sys.executable), code)
+            found.append((code, said, command(["sh", "-e", "-c", code_here], folder)))
+        elif language == "python":
+            program.append((code, said))
+    (folder / "page.py").write_text(f"\nprint({MARK!r}, flush=True)\n".join(c for c, _ in program))
+    if program:
+        printed = command([sys.executable, "page.py"], folder).split(MARK + "\n")
+        found += [(*block, out) for block, out in zip(program, printed, strict=True)]
+    return found
+
+
+def command(words, folder):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def differences(code, said, printed):
+    """What is not as the page says, or ""."""
+    if said is None:
+        return ""
+    if "# the figures vary" in code:
+        said, printed = (re.sub(r"\d[\d.,]*", "0", text) for text in (said, printed))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    if doctest.OutputChecker().check_output(said, printed, flags):
+        return ""
+    return f"{code}\nthe page says\n{said}\nit printed\n{printed}"
