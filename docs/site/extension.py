@@ -18,6 +18,8 @@ INSIDE = {
     "CONTRIBUTING.md": "/how/contributing.md",
     "README.md": "/index.md",
     "CHANGELOG.md": "/how/changelog.md",
+    "docs/gallery": "/programs/index.rst",
+    "docs/site/topics.txt": "/reference/index.md",
 }
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s#:]+)(#[^)]*)?\)")
 log = logging.getLogger(__name__)

@@ -3,11 +3,13 @@
 A block of ```text that follows a block of code without a word between them is what that code
 prints, and `differences` compares them: `...` stands for anything, and where a line of the code has
 "# the figures vary" every number is equal to every other. Python's blocks are one program; one
-whose first line is a comment with a file's name, as C's are, is written to that file instead.
-Commands of ```sh run in the same folder; those that install something do not.
+whose first line is a comment with a file's name, as C's are, is written to that file instead, and
+one that begins with "# needs: LIBRARY" is left out where there is none. Commands of ```sh run in
+the same folder, where the page says what they print.
 """
 
 import doctest
+import importlib.util
 import os
 import pathlib
 import re
@@ -18,13 +20,19 @@ import sys
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(python|c|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 FILE = re.compile(r"(?:/\*|#) (\w+\.(?:c|py))(?: \*/)?\n")
-INSTALLS = re.compile(r"\b(pip|make|apt-get)\b")
+NEEDS = re.compile(r"# needs: (.*)\n")
 MARK = "\x1e"
 
 
 def blocks_of(page):
     """[(language, code, what it prints or None)]"""
     return [m.groups() for m in BLOCK.finditer((DOCS / page).read_text())]
+
+
+def lacks(code):
+    """The libraries that a block says it needs and that are not here."""
+    needs = NEEDS.match(code)
+    return [n for n in needs[1].split() if importlib.util.find_spec(n) is None] if needs else []
 
 
 def environment():
@@ -44,10 +52,10 @@ def run(page, folder):
         name = FILE.match(code)
         if name:
             (folder / name[1]).write_text(code)
-        elif language == "sh" and not INSTALLS.search(code):
+        elif language == "sh" and said is not None:
             code_here = re.sub(r"\bpython\b", shlex.quote(sys.executable), code)
             found.append((code, said, command(["sh", "-e", "-c", code_here], folder)))
-        elif language == "python":
+        elif language == "python" and not lacks(code):
             program.append((code, said))
     (folder / "page.py").write_text(f"\nprint({MARK!r}, flush=True)\n".join(c for c, _ in program))
     if program:
