@@ -58,7 +58,7 @@ def picture(address, output, width, height, dark, folder):
     command = [
         *(chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
         *("--allow-file-access-from-files", f"--user-data-dir={folder}/profile"),
-        *(f"--window-size={max(width, 500)},{height}", "--virtual-time-budget=4000"),
+        *(f"--window-size={max(width, 500)},{height}", "--virtual-time-budget=9000"),
         *(f"--blink-settings=preferredColorScheme={0 if dark else 1}", f"--screenshot={output}"),
     ]
     subprocess.run([*command, address], check=True, capture_output=True, timeout=120)

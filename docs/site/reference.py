@@ -17,6 +17,7 @@ import pathlib
 import re
 import sys
 import textwrap
+import warnings
 
 import asnumpy
 import numpy
@@ -158,7 +159,9 @@ def topics(text=None):
 
 def submodules():
     """{name: module} of the modules that the package names, at its first level and below."""
-    first = {n: getattr(asnumpy, n) for n in dir(asnumpy) if not n.startswith("_")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # numpy.matlib's, of itself
+        first = {n: getattr(asnumpy, n) for n in dir(asnumpy) if not n.startswith("_")}
     found = {n: m for n, m in first.items() if inspect.ismodule(m)}
     for above, module in list(found.items()):
         if ours(module) and above != "emath":  # which is lib.scimath
@@ -490,7 +493,8 @@ def index(found):
         f"{len(found)} public names: {own} with a page here, the others second names or NumPy's own"
         " objects. Names, signatures and meanings are NumPy's; a page says what an argument may be,"
         " what comes back, what raises. [Where each name computes](../guide/names.md) and"
-        " [what differs](../guide/behaviours.md) are in the guide.\n",
+        " [what differs](../guide/behaviours.md) are in the guide. All names"
+        " and members from A to Z: {ref}`genindex`.\n",
         "## By topic\n",
         "```{toctree}\n:maxdepth: 1\n",
         *(slug for slug, *_ in topics()),
