@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full test-torch fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts docs docs-links screenshots lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -127,6 +127,34 @@ bench-peers: .venv-bench/.ready
 counts: build
 	$(PY) tests/python/instructions.py --write
 
+# The documentation's site, into build/docs: warnings are errors, the gallery's programs run, and no link may lead
+# nowhere. The tools live in .venv-docs. DOCS_REPOSITORY=https://... makes links of paths to files of the repository.
+DOCS_PY := .venv-docs/bin/python
+SPHINX   = $(DOCS_PY) -m sphinx -j auto -W --keep-going -d build/docs-doctrees
+docs: build .venv-docs/.ready
+	rm -rf build/docs build/docs-doctrees build/wheel docs/programs
+	$(PY) -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheel .
+	$(DOCS_PY) -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
+	$(SPHINX) -b html docs build/docs >build/docs.log
+	@tail -n 3 build/docs.log
+	$(PY) tools/check_site.py build/docs
+
+# Asks the other sites that pages link to whether they still have what is linked (needs the network).
+docs-links: docs
+	$(SPHINX) -q -b linkcheck docs build/docs-links
+
+# Pictures of the site and of a notebook, by Chromium, into build/screenshots.
+screenshots: docs
+	bash tools/bootstrap.sh chromium
+	$(DOCS_PY) -m pip install --quiet --group screenshots
+	$(DOCS_PY) tools/screenshots.py --notebook docs/programs/ising.ipynb build/screenshots
+
+.venv-docs/.ready: pyproject.toml | setup
+	[ -x $(DOCS_PY) ] || python3 -m venv .venv-docs
+	$(DOCS_PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(DOCS_PY) -m pip install --quiet --group docs
+	touch $@
+
 lint: setup
 	.venv/bin/clang-format --dry-run --Werror $(SOURCES)
 	.venv/bin/ruff check .
@@ -153,4 +181,4 @@ install: $(BUILD)/build.ninja
 	.venv/bin/cmake --install $(BUILD) --prefix $(PREFIX) --component cann
 
 clean:
-	rm -rf build dist install demo-output
+	rm -rf build dist install demo-output docs/programs docs/reference

@@ -21,40 +21,29 @@ version = release = asnumpy.__version__
 language = "en"
 
 extensions = ["myst_parser", "sphinx_copybutton", "sphinx_gallery.gen_gallery", "extension"]
-exclude_patterns = [
-    "site/**",
-    "gallery/*.py",
-    "**/*.ipynb",
-    "gallery/README.txt",
-    "sg_execution_times.rst",
-]
+exclude_patterns = ["site/**"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 nitpicky = True
+smartquotes = False  # quoted words of these pages are often code
 # A repository's address, for links to its files; without one they are shown as paths.
 repository = os.environ.get("DOCS_REPOSITORY", "").rstrip("/")
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "attrs_block"]
-myst_links_external_new_tab = False
-suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold classes
+myst_enable_extensions = ["colon_fence"]
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "programs",
     "filename_pattern": r"/gallery/",
     "download_all_examples": False,
-    "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
     "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
-    "copyfile_regex": "",
     "thumbnail_size": (400, 280),
     "abort_on_example_error": True,
 }
 
-# https://www.sphinx-doc.org/en/master/usage/configuration.html#options-for-the-linkcheck-builder
 linkcheck_timeout = 20
 linkcheck_retries = 2
 linkcheck_anchors = False
