@@ -57,7 +57,7 @@ def picture(address, output, width, height, dark, folder):
         address = frame.as_uri()
     command = [
         *(chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-        *("--allow-file-access-from-files", f"--user-data-dir={folder}/profile"),
+        *("--allow-file-access-from-files", f"--user-data-dir={folder}/{output.stem}"),
         *(f"--window-size={max(width, 500)},{height}", "--virtual-time-budget=9000"),
         *(f"--blink-settings=preferredColorScheme={0 if dark else 1}", f"--screenshot={output}"),
     ]

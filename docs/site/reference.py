@@ -113,7 +113,7 @@ def numpys(module, name, value):
         return f"{NUMPY}/routines.testing.html"
     if isinstance(value, float | type(None) | numpy.bool):
         return f"{NUMPY}/constants.html"
-    if theirs is not value:
+    if theirs is not value or (module and isinstance(value, bool | int | str)):  # equal by chance
         return ""
     if isinstance(value, bool | dict | tuple):
         return f"{NUMPY}/arrays.dtypes.html"
@@ -187,14 +187,12 @@ def missing():
 # ---------------------------------------------------------------- texts
 
 
-def signature(value, name):
+def signature(value):
     """What help() shows in the brackets, or "" where there are none."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
         found = None
-    if found is None and isinstance(value, type) and value.__init__ is not object.__init__:
-        return "(...)"
     return "" if found is None else str(found)
 
 
@@ -309,17 +307,25 @@ def fields(body):
 
 
 def text_of(value, name):
-    """The docstring, without the line of the signature that ufuncs begin with.
+    """The docstring, without the line of the signature that ufuncs begin with; a constant's value.
 
     A function that runs NumPy's on the host may carry NumPy's text, which is not ours to print.
     """
+    if is_constant(value):
+        return f"`{value!r}`" if "\n" not in repr(value) else ""
     text = inspect.getdoc(value) or ""
     theirs = text_of_numpy(value, name)
     if theirs and text == inspect.getdoc(theirs):
-        where = f"{theirs.__module__}.{name}"
-        return f"What `{where}` does, for AsNumpy's arrays."
+        where = value.__module__.replace("asnumpy", "numpy", 1)
+        return f"What `{where}.{name}` does, for AsNumpy's arrays."
     first, _, rest = text.partition("\n")
     return rest.lstrip("\n") if first.startswith(f"{name}(") else text
+
+
+def is_constant(value):
+    """Whether the docstring is that of the value's class, and says nothing of the value."""
+    told = callable(value) or inspect.isdatadescriptor(value) or " object at 0x" in repr(value)
+    return not told and value.__doc__ == type(value).__doc__
 
 
 def text_of_numpy(value, name):
@@ -368,12 +374,14 @@ def members(cls):
 
 
 def without_self(brackets):
-    return re.sub(r"^\((?:self|cls|\$self|a)(?:, )?(?:/(?:, )?)?", "(", brackets)
+    return re.sub(r"^\((?:self|cls|\$self)(?:, )?(?:/(?:, )?)?", "(", brackets)
 
 
 def kind_of(value):
     if inspect.isclass(value):
         return "exception" if issubclass(value, BaseException) else "class"
+    if hasattr(value, "__origin__"):  # an alias of typing's
+        return "data"
     return "function" if callable(value) else "data"
 
 
@@ -381,17 +389,8 @@ def page(entry):
     """The page of a name."""
     value, full = entry.value, entry.full
     kind = kind_of(value)
-    brackets = signature(value, entry.name) if callable(value) else ""
-    text = text_of(value, entry.name)
-    if (
-        kind == "data"
-        and text == (type(value).__doc__ or "")
-        and type(value).__module__ == "builtins"
-    ):
-        text = f"``{value!r}``"
-        body = text
-    else:
-        body = rendered(text)
+    brackets = signature(value) if kind in ("function", "class") else ""
+    body = rendered(text_of(value, entry.name))
     out = [heading(full), directive(kind, full, brackets, body)]
     if inspect.isclass(value):
         rows = list(members(value))
@@ -402,9 +401,9 @@ def page(entry):
             out.append(heading(title, "-"))
             out.append(overview(full, there))
             for name, member in there:
-                shown = without_self(signature(member, name)) if wanted == "method" else ""
-                said = text_of(member, name) if inspect.getdoc(member) else ""
-                out.append(directive(wanted, f"{full}.{name}", shown, rendered(said)))
+                shown = without_self(signature(member)) if wanted == "method" else ""
+                said = rendered(text_of(member, name))
+                out.append(directive(wanted, f"{full}.{name}", shown, said))
     return "\n".join(out)
 
 
@@ -425,9 +424,7 @@ def row(entry, shown):
         return f"| `{name}` | {library}: [its page in NumPy's documentation]({entry.link}) |"
     if entry.same:
         return f"| `{name}` | the same as [`{entry.same}`]({entry.same}.rst) |"
-    said = (
-        summary(text_of(entry.value, entry.name)) if has_text(entry.value) else f"`{entry.value!r}`"
-    )
+    said = summary(text_of(entry.value, entry.name))
     return f"| [`{name}`]({entry.full}.rst) | {cell(said)} |"
 
 
@@ -435,19 +432,17 @@ def is_other(value):
     """Whether an object is of neither NumPy nor this package."""
     module = getattr(value, "__module__", None) or "numpy"
     return (
-        module.partition(".")[0] not in ("numpy", "asnumpy", "builtins") and "numpy" not in module
+        module.partition(".")[0] not in ("numpy", "asnumpy", "builtins", "typing")
+        and "numpy" not in module
     )
 
 
-def has_text(value):
-    return callable(value) or type(value).__module__ != "builtins"
-
-
 def cell(text):
-    return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("_", "\\_") \
-        if "`" not in text else "`".join(
-            part if i % 2 else part.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
-            for i, part in enumerate(text.split("`")))  # fmt: skip
+    """Plain text with code spans in a cell of a table, as Markdown."""
+    parts = text.split("`")
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"([*_<\[\]])", r"\\\1", parts[i])
+    return "`".join(parts).replace("|", "\\|")
 
 
 def table(entries, shown=False):

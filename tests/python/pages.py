@@ -36,10 +36,9 @@ def lacks(code):
 
 
 def environment():
-    """That of a reader, whose python is this one."""
+    """That of a reader, who has set nothing and whose python is this one."""
     return {
-        **os.environ,
-        "ASNUMPY_FALLBACK": "silent",
+        **{k: v for k, v in os.environ.items() if not k.startswith(("ASNUMPY_", "ASCEND_"))},
         "MPLBACKEND": "Agg",
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
     }

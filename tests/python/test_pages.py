@@ -1,6 +1,7 @@
 """The documentation's pages run as a reader runs them, and print what they say.
 
-What a plan looks like and how fast it is are said of the library as it comes: these tests run once.
+What a plan looks like and how fast it is are said of the library as it comes, whatever mode the tests
+are run in.
 """
 
 import re
