@@ -20,7 +20,10 @@ import textwrap
 import warnings
 
 import asnumpy
-import numpy
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", PendingDeprecationWarning)  # which it says of itself
+    import numpy.matlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 NUMPY = "https://numpy.org/doc/stable/reference"
@@ -159,9 +162,7 @@ def topics(text=None):
 
 def submodules():
     """{name: module} of the modules that the package names, at its first level and below."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PendingDeprecationWarning)  # numpy.matlib's, of itself
-        first = {n: getattr(asnumpy, n) for n in dir(asnumpy) if not n.startswith("_")}
+    first = {n: getattr(asnumpy, n) for n in dir(asnumpy) if not n.startswith("_")}
     found = {n: m for n, m in first.items() if inspect.ismodule(m)}
     for above, module in list(found.items()):
         if ours(module) and above != "emath":  # which is lib.scimath
