@@ -9,6 +9,7 @@ alone (https, a host, no blanks): `make docs-links` asks those sites. Standard l
 
 import collections
 import pathlib
+import posixpath
 import re
 import sys
 import urllib.parse
@@ -59,44 +60,44 @@ def external_fault(link):
     return "blanks" if re.search(r"\s", link) else ""
 
 
-def target_of(site, page, link):
-    """(file, anchor) that an internal link leads to."""
+def target_of(page, link):
+    """(file, anchor) that a link inside the site leads to."""
     parts = urllib.parse.urlsplit(link)
     path = urllib.parse.unquote(parts.path)
-    file = (site / page).parent / path if path else site / page
-    return file.resolve(), urllib.parse.unquote(parts.fragment)
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+    return file, urllib.parse.unquote(parts.fragment)
 
 
-def faults(site, pages, reached):
+def faults(files, pages, reached):
     """What is wrong, a line each; adds the pages that links lead to."""
-    external = collections.Counter()
+    external = set()
     for page, parsed in pages.items():
-        for link in parsed.links + parsed.parts:
+        for link in {*parsed.links, *parsed.parts}:
             if re.match(r"[a-z][\w+.-]*:", link):
-                external[link] += 1
+                external.add(link)
                 continue
-            file, anchor = target_of(site, page, link)
-            if not file.is_relative_to(site) or not file.is_file():
+            file, anchor = target_of(page, link)
+            if file not in files:
                 yield f"{page}: {link} leads nowhere"
                 continue
-            inside = str(file.relative_to(site))
-            if inside != page:
-                reached.add(inside)
-            if anchor and inside in pages and anchor not in pages[inside].anchors:
+            if file != page:
+                reached.add(file)
+            if anchor and file in pages and anchor not in pages[file].anchors:
                 yield f"{page}: {link}: no such anchor"
-    for link in external:
+    for link in sorted(external):
         if fault := external_fault(link):
             yield f"{link}: {fault}"
 
 
 def main():
     site = pathlib.Path(sys.argv[1]).resolve()
-    files = [p for p in site.rglob("*.html") if "_static" not in p.parts]
-    pages = {str(p.relative_to(site)): Page(p.read_text()) for p in sorted(files)}
+    files = {str(p.relative_to(site)) for p in site.rglob("*") if p.is_file()}
+    html = sorted(f for f in files if f.endswith(".html") and not f.startswith("_static/"))
+    pages = {f: Page((site / f).read_text()) for f in html}
     if "index.html" not in pages:
         sys.exit(f"check_site: there is no site in {site}; make docs builds it")
     reached = {"index.html", *ALONE}
-    found = list(faults(site, pages, reached))
+    found = list(faults(files, pages, reached))
     found += [f"{p}: no page leads to it" for p in pages if p not in reached]
     titles = collections.Counter(p.title for p in pages.values())
     found += [f"{p}: no title" for p, parsed in pages.items() if not parsed.title.strip()]
