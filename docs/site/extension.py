@@ -36,7 +36,7 @@ def site_link(app, page, match):
     ):
         return match[0]
     if not path.is_relative_to(ROOT) or not path.exists():
-        log.warning("the link to %s leads nowhere", target, location=str(page))
+        log.warning("the link to %s leads nowhere", target, location=app.env.path2doc(str(page)))
         return text
     inside = str(path.relative_to(ROOT))
     if inside in INSIDE:

@@ -60,6 +60,13 @@ MODULES = {
 }
 # Modules that are another name of one above.
 SAME_MODULES = {"random.mtrand": "random", "lib.scimath": "emath"}
+# Where NumPy's documentation has what a module of ours takes over: not every name has a page there.
+NUMPYS_OF = {
+    "testing": "routines.testing.html",
+    "typing": "typing.html",
+    "lib": "routines.lib.html",
+    "random.bit_generator": "random/bit_generators/index.html",
+}
 # NumPy's own modules, and where its documentation has them.
 PAGES_OF_NUMPY = {
     "char": "routines.char.html",
@@ -112,14 +119,14 @@ def numpys(module, name, value):
         theirs = None
     if isinstance(value, type) and issubclass(value, numpy.generic):
         return f"{NUMPY}/arrays.scalars.html"
-    if module == "testing" and not isinstance(value, type) and not callable(value):
-        return f"{NUMPY}/routines.testing.html"
     if isinstance(value, float | type(None) | numpy.bool):
         return f"{NUMPY}/constants.html"
     if theirs is not value or (module and isinstance(value, bool | int | str)):  # equal by chance
         return ""
     if isinstance(value, bool | dict | tuple):
         return f"{NUMPY}/arrays.dtypes.html"
+    if module in NUMPYS_OF:
+        return f"{NUMPY}/{NUMPYS_OF[module]}"
     return f"{NUMPY}/generated/numpy.{'.'.join(filter(None, [module, name]))}.html"
 
 
