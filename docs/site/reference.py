@@ -62,6 +62,8 @@ MODULES = {
 SAME_MODULES = {"random.mtrand": "random", "lib.scimath": "emath"}
 # Where NumPy's documentation has what a module of ours takes over: not every name has a page there.
 NUMPYS_OF = {
+    "index_exp": "generated/numpy.s_.html",
+    "test": "routines.testing.html",
     "testing": "routines.testing.html",
     "typing": "typing.html",
     "lib": "routines.lib.html",
@@ -121,12 +123,12 @@ def numpys(module, name, value):
         return f"{NUMPY}/arrays.scalars.html"
     if isinstance(value, float | type(None) | numpy.bool):
         return f"{NUMPY}/constants.html"
-    if theirs is not value or (module and isinstance(value, bool | int | str)):  # equal by chance
+    if theirs is not value or module == "version":  # True is True
         return ""
+    if page := NUMPYS_OF.get(module or name):
+        return f"{NUMPY}/{page}"
     if isinstance(value, bool | dict | tuple):
         return f"{NUMPY}/arrays.dtypes.html"
-    if module in NUMPYS_OF:
-        return f"{NUMPY}/{NUMPYS_OF[module]}"
     return f"{NUMPY}/generated/numpy.{'.'.join(filter(None, [module, name]))}.html"
 
 
