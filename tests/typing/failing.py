@@ -19,10 +19,13 @@ np.save("f", a).shape  # E
 a.size = 3  # E
 np.random.default_rng(1).normal(0, 1, dtype=float)  # E
 a.astype(np.float32, castng="safe")  # E
+np.zeros(3, device=0)  # E
+np.arange(3, dvice="cpu")  # E
+np.linspace(0, 1, num=2.5)  # E
 
 
 def energy(x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    return x * x if weights is None else np.multiply(weights, x)
+    return np.asarray(x * x if weights is None else np.multiply(weights, x))
 
 
 fast = np.jit(energy)

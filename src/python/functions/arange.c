@@ -26,8 +26,11 @@ static bool exact_double(PyObject *o, double *value) {
 }
 
 /* (stop - start) / step in Python's arithmetic, which for these numbers is C's; a step of
- * 0 is left to Python, whose ZeroDivisionError NumPy raises. -1: the error. */
-static int arange_ratio(PyObject *start, PyObject *stop, PyObject *step, double *ratio) {
+ * 0 is left to Python, whose ZeroDivisionError NumPy raises. *imag: NaN where the
+ * quotient is no complex number. -1: the error. */
+static int arange_ratio(PyObject *start, PyObject *stop, PyObject *step, double *ratio,
+                        double *imag) {
+    *imag = NAN;
     double first, last, by;
     if (exact_double(start, &first) && exact_double(stop, &last) &&
         exact_double(step, &by) && by != 0) {
@@ -38,15 +41,23 @@ static int arange_ratio(PyObject *start, PyObject *stop, PyObject *step, double 
     PyObject *quotient = span ? PyNumber_TrueDivide(span, step) : NULL;
     Py_XDECREF(span);
     if (!quotient) return -1;
-    *ratio = PyFloat_AsDouble(quotient);
+    if (PyComplex_Check(quotient)) {
+        *ratio = PyComplex_RealAsDouble(quotient);
+        *imag = PyComplex_ImagAsDouble(quotient);
+    } else {
+        *ratio = PyFloat_AsDouble(quotient);
+    }
     Py_DECREF(quotient);
     return *ratio == -1.0 && PyErr_Occurred() ? -1 : 0;
 }
 
 /* ceil((stop - start) / step), as NumPy counts; 0 where that is negative. Plain ints are
- * divided as integers, since a double would round large ones. -1: an error, as of a
- * number of elements that is NaN or too large. */
-static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_t *n) {
+ * divided as integers, since a double would round large ones; of a complex quotient the
+ * part that counts less counts, and it is refused for a real dtype (NONE: none is asked
+ * for). -1: an error, as of a number of elements that is NaN or
+ * too large. */
+static int arange_length(PyObject *start, PyObject *stop, PyObject *step, asn_dtype dtype,
+                         int64_t *n) {
     if (PyLong_CheckExact(start) && PyLong_CheckExact(stop) && PyLong_CheckExact(step)) {
         int o1, o2, o3;
         int64_t a = PyLong_AsLongLongAndOverflow(start, &o1), span;
@@ -57,8 +68,19 @@ static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_
             return 0;
         }
     }
-    double count;
-    if (arange_ratio(start, stop, step, &count) < 0) return -1;
+    double count, imag;
+    if (arange_ratio(start, stop, step, &count, &imag) < 0) return -1;
+    if (!isnan(imag)) {
+        int64_t other;
+        if (dtype != ASN_DTYPE_NONE && !asn_is_complex(dtype)) {
+            PyErr_SetString(PyExc_TypeError, "must be real number, not complex");
+            return -1;
+        }
+        ASN_PY_TRY_INT(asn_arange_count(count, n));
+        ASN_PY_TRY_INT(asn_arange_count(imag, &other));
+        if (other < *n) *n = other;
+        return 0;
+    }
     /* A ratio that underflows to +0 between different ends still has the start. */
     if (count == 0 && !signbit(count)) {
         int differ = PyObject_RichCompareBool(start, stop, Py_NE);
@@ -87,7 +109,7 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
                         asn_dtype dtype) {
     PyObject *parts[3] = {start, stop, step};
     int64_t n;
-    if (arange_length(start, stop, step, &n) < 0) return NULL;
+    if (arange_length(start, stop, step, dtype, &n) < 0) return NULL;
     asn_dtype common = ASN_I64, one;
     for (int i = 0; i < 3 && dtype == ASN_DTYPE_NONE; i++) {
         if (asn_value_dtype(parts[i], &one) < 0) return NULL;

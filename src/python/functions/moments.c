@@ -22,6 +22,17 @@ static int warn_empty(const asn_item_count *n, int64_t ddof, const char *message
     return PyErr_WarnEx(PyExc_RuntimeWarning, message, 1);
 }
 
+/* The division of a number by no elements is not called `divide`, as one of arrays, but
+ * as NumPy calls it, which divides two of its scalars. -1: its exception is an error. */
+static int report_no_elements(const asn_array *r, const asn_item_count *n, int64_t ddof,
+                              const asn_reduce_state *s) {
+    if (r->layout.ndim || n->varies || n->number > ddof || s->out) return 0;
+    ASN_PY_TRY_INT(asn_synchronize_free());
+    const char *name = NULL;
+    uint32_t flags = asn_fp_take(&name);
+    return flags ? asn_fp_report(flags, "scalar divide") : 0;
+}
+
 /* *r of dtype `sum` into out, which is returned, or into a new object of dtype `result`
  * (mean of float16 sums in float32). Takes *r. */
 static PyObject *deliver(asn_array *r, asn_dtype result, const asn_reduce_state *s,
@@ -100,8 +111,12 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     if (warn_empty(&n, 0, "Mean of empty slice") == 0) {
         status = asn_mean(asn_of(array), &s.options, &n, &total);
         /* The sum's dtype is wider than the result's where NumPy's is. */
-        if (status == ASN_OK) object = deliver(&total, result, &s, a);
-        if (status != ASN_OK) asn_raise(status);
+        if (status != ASN_OK)
+            asn_raise(status);
+        else if (report_no_elements(&total, &n, 0, &s) == 0)
+            object = deliver(&total, result, &s, a);
+        else
+            asn_array_fini(&total);
     }
     if (a->temporary) asn_transient_name(NULL);
     asn_item_count_fini(&n);
@@ -178,7 +193,12 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
         asn_array out;
         status = asn_variance(asn_of(array), mean ? asn_of(mean) : NULL, &s.options, sum,
                               &n, &ddof, root, &out);
-        object = status == ASN_OK ? deliver(&out, result, &s, a) : asn_raise(status);
+        if (status != ASN_OK)
+            asn_raise(status);
+        else if (report_no_elements(&out, &n, *(const int64_t *)floor.bytes, &s) == 0)
+            object = deliver(&out, result, &s, a);
+        else
+            asn_array_fini(&out);
     }
     asn_item_count_fini(&n);
 done:

@@ -337,6 +337,7 @@ static PyObject *view_on_host(PyObject *self, PyObject *dtype) {
 ASN_METHOD(view) {
     ASN_ARGS("view", "dtype=None, type=None");
     PyObject *dtype = v[0], *type = v[1];
+    if (dtype == Py_None) dtype = (PyObject *)&PyFloat_Type; /* as dtype(None) is */
     /* The first argument may be the type, which is told apart by what it is alone. */
     if (dtype && PyType_Check(dtype) &&
         PyType_IsSubtype((PyTypeObject *)dtype, asn_py.ndarray)) {

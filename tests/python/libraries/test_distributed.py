@@ -61,6 +61,40 @@ if __name__ == "__main__":
         print("survived", flush=True)
 """
 
+DEVICES = """
+import os
+import time
+
+import asnumpy
+import dask.array as da
+from distributed import Client, LocalCluster
+
+
+def device(_):
+    return str(asnumpy.get_device())
+
+
+def ones_of(block):
+    assert block.device == asnumpy.zeros(1).device
+    return block + 1
+
+
+if __name__ == "__main__":
+    options = dict(n_workers=4, threads_per_worker=1, dashboard_address=None)
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        x = da.from_array(asnumpy.zeros((40, 10)), chunks=(5, 10))
+        assert (x.map_blocks(ones_of, dtype=float).sum() + x.sum()).compute() == 400
+        print(*sorted(client.run(device, 0).values()))
+        workers = sorted(client.run(device, 0))
+        client.run(os._exit, 1, workers=workers[:1], on_error="ignore")
+        while workers[0] in client.scheduler_info(n_workers=-1)["workers"]:
+            time.sleep(0.05)
+        client.wait_for_workers(4)
+        assert (x.map_blocks(ones_of, dtype=float).sum() + x.sum()).compute() == 400
+        client.run(asnumpy.zeros, 1)
+        print(*sorted(client.run(device, 0).values()))
+"""
+
 
 @pytest.mark.skipif(
     os.environ.get("ASNUMPY_DEVICE") == "ascend", reason="processes that share an NPU's place"
@@ -73,3 +107,18 @@ def test_workers(tmp_path):
     )
     assert done.stdout.split() == ["computed", "spilled", "survived"], done.stdout + done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(
+    os.environ.get("ASNUMPY_DEVICE") == "ascend",
+    reason="the number of devices is the CPU's setting",
+)
+def test_each_worker_has_a_device(tmp_path):
+    """Also one that came in a dead one's place."""
+    path = tmp_path / "program.py"
+    path.write_text(DEVICES)
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=120, cwd=tmp_path,
+        env={**os.environ, "ASNUMPY_CPU_DEVICES": "4", "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["0 1 2 3", "0 1 2 3"], done.stdout + done.stderr
