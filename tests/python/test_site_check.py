@@ -46,9 +46,7 @@ def test_a_sound_site(tmp_path):
 def test_faults_are_found(tmp_path, page, old, new, fault):
     assert old in GOOD[page]
     done = checked(tmp_path, {**GOOD, page: GOOD[page].replace(old, new)})
-    assert done.returncode == 1 and fault in done.stdout, (
-        done.stdout
-    )
+    assert done.returncode == 1 and fault in done.stdout, done.stdout
 
 
 def test_no_site(tmp_path):
