@@ -59,12 +59,13 @@ fuzz: $(BUILD)/build.ninja build
 # Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
 # on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
 # clang, a device that runs behind its launches (alone, and in an NPU's place), other Pythons, all of the tests with PyTorch for Ascend,
-# the HTML pages in a browser, NumPy's typing tests.
+# the HTML pages in a browser and pictures of the site, NumPy's typing tests.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(MAKE) numpy-typing
 	$(PY) -m pytest tests/python -q -k browser
+	$(MAKE) screenshots
 	$(MAKE) newcomers
 	$(MAKE) test-torch
 	$(BUILD)/tests/c/test_cpu_math full

@@ -4,8 +4,8 @@ A block of ```text that follows a block of code without a word between them is w
 prints, and `differences` compares them: `...` stands for anything, and where a line of the code has
 "# the figures vary" every number is equal to every other. Python's blocks are one program; one
 whose first line is a comment with a file's name, as C's are, is written to that file instead, and
-one that begins with "# needs: LIBRARY" is left out where there is none. Commands of ```sh run in
-the same folder, where the page says what they print.
+from one on that begins with "# needs: LIBRARY" they are left out where there is none. Commands of
+```sh run in the same folder, where the page says what they print.
 """
 
 import doctest
@@ -46,7 +46,7 @@ def environment():
 
 def run(page, folder):
     """[(code, what the page says it prints or None, what it printed)]"""
-    found, program = [], []
+    found, program, left_out = [], [], False
     for language, code, said in blocks_of(page):
         name = FILE.match(code)
         if name:
@@ -54,8 +54,9 @@ def run(page, folder):
         elif language == "sh" and said is not None:
             code_here = re.sub(r"\bpython\b", shlex.quote(sys.executable), code)
             found.append((code, said, command(["sh", "-e", "-c", code_here], folder)))
-        elif language == "python" and not lacks(code):
-            program.append((code, said))
+        elif language == "python":
+            left_out = left_out or bool(lacks(code))
+            program += [] if left_out else [(code, said)]
     (folder / "page.py").write_text(f"\nprint({MARK!r}, flush=True)\n".join(c for c, _ in program))
     if program:
         printed = command([sys.executable, "page.py"], folder).split(MARK + "\n")

@@ -4,12 +4,12 @@ import pathlib
 import re
 
 import asnumpy
-import matplotlib
 import numpy
 import pytest
 
+matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+plt = pytest.importorskip("matplotlib.pyplot")
 
 GALLERY = pathlib.Path(__file__).resolve().parents[2] / "docs" / "gallery"
 # Sizes in place of those of the pictures. Lorenz's system is chaotic: differences in the last bit
