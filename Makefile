@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full test-torch fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts docs docs-links screenshots lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -33,10 +33,10 @@ demo: build
 PYTEST := $(PY) -m pytest -q -n auto --maxprocesses=4 tests/python
 
 # What neither fusion nor the JIT nor the device changes runs once: stubs, signatures, the front end's instructions, the
-# bench's own tests; and kernels and operators of one's own, which run beside the engine, once a device.
-SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks auto auto_scripts)
+# bench's own tests, pages; and kernels and operators of one's own, which run beside the engine, once a device.
+SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks auto auto_scripts pages reference site_check)
 SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
-test: ctest build build/torch_npu/.ready
+test: ctest build docs build/torch_npu/.ready
 	$(PY) tools/operators_table.py count
 	tests/fuzz/run.sh 300 1 30000
 	$(PYTEST)
@@ -59,12 +59,13 @@ fuzz: $(BUILD)/build.ninja build
 # Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
 # on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
 # clang, a device that runs behind its launches (alone, and in an NPU's place), other Pythons, all of the tests with PyTorch for Ascend,
-# the HTML pages in a browser, NumPy's typing tests.
+# the HTML pages in a browser and pictures of the site, NumPy's typing tests.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(MAKE) numpy-typing
 	$(PY) -m pytest tests/python -q -k browser
+	$(MAKE) screenshots
 	$(MAKE) newcomers
 	$(MAKE) test-torch
 	$(BUILD)/tests/c/test_cpu_math full
@@ -127,6 +128,34 @@ bench-peers: .venv-bench/.ready
 counts: build
 	$(PY) tests/python/instructions.py --write
 
+# The documentation's site, into build/docs: warnings are errors, the gallery's programs run, and no link may lead
+# nowhere. The tools live in .venv-docs. DOCS_REPOSITORY=https://... makes links of paths to files of the repository.
+DOCS_PY := .venv-docs/bin/python
+SPHINX   = $(DOCS_PY) -m sphinx -j auto -W --keep-going -d build/docs-doctrees
+docs: build .venv-docs/.ready
+	rm -rf build/docs build/docs-doctrees build/wheel docs/programs
+	$(PY) -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheel .
+	$(DOCS_PY) -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
+	$(SPHINX) -b html docs build/docs >build/docs.log
+	@tail -n 3 build/docs.log
+	$(PY) tools/check_site.py build/docs
+
+# Asks the other sites that pages link to whether they still have what is linked (needs the network).
+docs-links: docs
+	$(SPHINX) -q -b linkcheck docs build/docs-links
+
+# Pictures of the site and of a notebook, by Chromium, into build/screenshots.
+screenshots: docs
+	bash tools/bootstrap.sh chromium
+	$(DOCS_PY) -m pip install --quiet --group screenshots
+	$(DOCS_PY) tools/screenshots.py --notebook docs/programs/ising.ipynb build/screenshots
+
+.venv-docs/.ready: pyproject.toml | setup
+	[ -x $(DOCS_PY) ] || python3 -m venv .venv-docs
+	$(DOCS_PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(DOCS_PY) -m pip install --quiet --group docs
+	touch $@
+
 lint: setup
 	.venv/bin/clang-format --dry-run --Werror $(SOURCES)
 	.venv/bin/ruff check .
@@ -153,4 +182,4 @@ install: $(BUILD)/build.ninja
 	.venv/bin/cmake --install $(BUILD) --prefix $(PREFIX) --component cann
 
 clean:
-	rm -rf build dist install demo-output
+	rm -rf build dist install demo-output docs/programs docs/reference

@@ -24,7 +24,15 @@ FOLDER = r"(?:src|tests|tools|docs|include|examples|benchmarks|cmake)/[\w./*-]*"
 FILE = re.compile(rf"{FOLDER}|(?<![\w./<-])[\w*][\w./*-]*\.(?:c|h|inc|def|py|sh)(?![\w/])")
 SYMBOL = re.compile(r"\b(?:asnd?_|asnop_|asnrt[A-Z]|aclnnx[A-Z])\w*")
 # Of C, of CPython, a reader's own, and what a build or the bench makes.
-FOREIGN = {"fenv.h", "tgmath.h", "internal/pycore_frame.h", "program.py", "acl/acl.h"}
+FOREIGN = {
+    "fenv.h",
+    "tgmath.h",
+    "zlib.h",
+    "Python.h",
+    "internal/pycore_frame.h",
+    "program.py",
+    "acl/acl.h",
+}
 FOREIGN |= {"aclnn/acl_meta.h", "aclnnop/*.h", "benchmarks/results/latest.html"}
 # What users read or copy: pages, the package's messages, recipes.
 READ = re.compile(r".*\.(md|ya?ml|rst|ipynb)|(python|examples|src|include|benchmarks)/.*|Makefile")
