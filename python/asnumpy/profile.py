@@ -18,6 +18,8 @@ import types
 
 from asnumpy._profile import profile
 
+__all__ = ["load_ipython_extension", "profile"]
+
 
 def _parser(program, what):
     """The options that a script and a cell have."""
