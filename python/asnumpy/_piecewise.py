@@ -215,12 +215,41 @@ def apply_over_axes(func, a, axes):
 
 
 class vectorize(_np.vectorize):
-    """A Python function called element by element, with broadcasting.
+    """A Python function called element by element, with broadcasting; NumPy's vectorize.
 
-    NumPy's `vectorize`, with its `otypes`, `excluded`, `cache` and `signature`. A function of floats, integers and truth
-    values that is made of arithmetic, comparisons, branches, `where`, `clip`, `abs`, `min`, `max` and elementwise ufuncs
-    is not called for each element: its operations run on the arrays, fused (`asnumpy._traced` says when). Its values are
-    then those of asnumpy's operations, within their bounds of what Python's floats give.
+    A function of floats, integers and truth values that is made of arithmetic, comparisons, branches,
+    where, clip, abs, min, max and elementwise ufuncs is not called for each element: its operations run
+    on the arrays, fused (asnumpy._traced says when). Its values are then those of asnumpy's operations,
+    within their bounds of what Python's floats give.
+
+    Parameters
+    ----------
+    pyfunc : callable, optional
+        Takes elements and returns one or a tuple; without it the object is a decorator.
+    otypes : str or list of dtypes, optional
+        The dtypes of the results; by default those of the first element's.
+    doc : str, optional
+        The text of the result.
+    excluded : set of str and int, optional
+        Parameters, by name or position, that are passed on whole.
+    cache : bool
+        Keeps the call of the first element that finds out otypes.
+    signature : str, optional
+        The axes that pyfunc takes itself, "(n),(n)->()".
+
+    Raises
+    ------
+    ValueError
+        A call of no elements without otypes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> @np.vectorize
+    ... def shrink(x, by):
+    ...     return x - by if x > by else 0.0
+    >>> shrink([0.5, 2.0, 3.0], 1.0)
+    array([0., 1., 2.])
     """
 
     def __call__(self, *args, **kwargs):

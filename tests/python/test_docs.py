@@ -102,8 +102,15 @@ OTHER_ATTRIBUTES = {
 }
 
 
+def is_function(found):
+    """Nothing that is a class, or is called by brackets."""
+    return is_method(found) and not isinstance(found, type)
+
+
 def text_of(found):
     """The text that help() shows, without the first line of a ufunc, which is its signature."""
+    if isinstance(found, (classmethod, staticmethod)):
+        found = found.__func__
     text = inspect.cleandoc(found.__doc__ or "")
     return text.partition("\n\n")[2] if isinstance(found, asnumpy.ufunc) else text
 
@@ -142,7 +149,7 @@ def faults_of(found, callable_=True):
     needed = ["Examples"]
     if callable_ and parameters_of(found):
         needed.append("Parameters")
-    if callable_ and not isinstance(found, type):
+    if callable_ and is_function(found):
         needed.append("Returns")
     for section in needed:
         if not re.search(rf"^{section}\n-{{{len(section)}}}$", text, re.M):

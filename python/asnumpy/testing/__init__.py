@@ -47,6 +47,7 @@ def on_host(function):
         return function(*map(_to_host, args), **{k: _to_host(v) for k, v in kwargs.items()})
 
     assertion.__module__ = "asnumpy.testing"
+    assertion.__doc__ = _core._doc(f"testing.{function.__name__}")
     return assertion
 
 

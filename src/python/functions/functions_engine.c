@@ -4,6 +4,7 @@
  * Each is a call of the core with its arguments read; what it does is in the core's
  * header (graph/engine.h, runtime/device.h, graph/plan/fallback.h). The names with an
  * underscore serve asnumpy's Python modules and the tests. */
+#include "python/docs.h"
 #include "python/functions/function.h"
 
 #include "base/alloc.h"
@@ -44,6 +45,14 @@ static PyObject *f_as_strided(PyObject *const *v) {
         return NULL;
     }
     return asn_ndarray_view(v[0], &view, true);
+}
+
+/* _doc(name): for functions that Python makes out of NumPy's. None: there is none. */
+static PyObject *f_doc(PyObject *const *v) {
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    const char *text = name ? asn_docs_find(NULL, name) : NULL;
+    if (!name) return NULL;
+    return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
 }
 
 /* lazy(on=True): sets it, and returns the previous setting. Turning it off runs what is
@@ -286,6 +295,7 @@ asn_function_def asn_engine_functions[] = {
         "lazy", "on=True", f_lazy,
         "Turns recording of operations on or off; returns the previous setting."),
     ASN_FUNCTION("synchronize", "", f_synchronize, "Runs everything recorded and waits."),
+    ASN_FUNCTION("_doc", "name, /", f_doc, "The text of src/python/docs of a name."),
     ASN_FUNCTION("explain", "array=None", f_explain,
                  "The plan of what is recorded, as text: programs and their boundaries."),
     ASN_FUNCTION(
