@@ -82,7 +82,7 @@ def seterrcall(func):
 
     Raises
     ------
-    ValueError
+    TypeError
         func is none of these.
 
     Examples
