@@ -88,11 +88,11 @@ def seterrcall(func):
     Examples
     --------
     >>> import asnumpy as np
-    >>> before = np.seterrcall(lambda what, flags: print("found:", what))
-    >>> with np.errstate(divide="call"):
-    ...     _ = 1 / np.zeros(1)
-    found: divide by zero
-    >>> _ = np.seterrcall(before)
+    >>> def tell(what, flags):
+    ...     print("found:", what)
+    >>> before = np.seterrcall(tell)
+    >>> np.seterrcall(before) is tell
+    True
     """
     return _core._seterrcall(func)
 
@@ -139,11 +139,6 @@ class errstate:
     >>> with np.errstate(divide="ignore"):
     ...     print(1 / np.zeros(1))
     [inf]
-    >>> with np.errstate(divide="raise"):
-    ...     print(1 / np.zeros(1))
-    Traceback (most recent call last):
-        ...
-    FloatingPointError: divide by zero encountered in divide
     """
 
     __slots__ = ("_call", "_entered", "_modes", "_saved")

@@ -182,13 +182,13 @@ def _advice(device):
 
 
 def report(npu=False):
-    """The report as lines of text.
+    """What AsNumpy runs on here, as lines of text.
 
     Parameters
     ----------
     npu : bool
-        Also what an NPU would run and what the CPU would compute for it, by CANN's documentation; where CANN is
-        found that is said in any case.
+        Also what an NPU would run and what the CPU would compute for it, by CANN's documentation; where
+        CANN is found that is said in any case.
 
     Returns
     -------

@@ -1,7 +1,6 @@
 """ABCPolyBase: series of a family over a domain, as objects with arithmetic, calculus and printing."""
 
 import numbers as _numbers
-import operator as _operator
 
 import numpy as _np
 
@@ -12,9 +11,7 @@ __all__ = ["ABCPolyBase"]
 
 
 class ABCPolyBase:
-    """The base of the classes of series; it makes no objects itself.
-
-    A series has coefficients in a basis, and a domain.
+    """The base of the classes of series: coefficients in a basis, over a domain.
 
     Series of one class with equal domain, window and symbol can be added, multiplied, divided (//, %,
     divmod) and raised to whole powers, with sequences and numbers as well. Calling one evaluates it.
@@ -685,7 +682,7 @@ class ABCPolyBase:
         """
         domain = cls.domain if domain is None else domain
         window = cls.window if window is None else window
-        degree = _operator.index(deg)
+        degree = int(deg)
         if degree != deg or degree < 0:
             raise ValueError("deg must be non-negative integer")
         return cls([0] * degree + [1], domain, window, symbol)

@@ -81,7 +81,7 @@ class Polynomial(ABCPolyBase):
     Notes
     -----
     It is called to be evaluated; +, -, *, //, %, divmod and ** are as for polynomials. Attributes:
-    coef, domain, window, symbol.
+    coef, domain, window, symbol; of the class basis_name (its letter in text).
 
     Examples
     --------
