@@ -16,6 +16,10 @@ import sys
 __all__ = ["environment", "flags", "home"]
 
 
+def __dir__():
+    return __all__
+
+
 def home():
     """The folder that stands for $ASCEND_HOME_PATH: it has include, lib64 and set_env.sh.
 

@@ -9,6 +9,11 @@ from ._compare import Comparison, Departure, compare
 
 __all__ = ["Comparison", "Departure", "SynchronizationWarning", "compare", "on_sync", "sync_counts"]
 
+
+def __dir__():
+    return __all__
+
+
 _MODES = ("ignore", "warn", "error")
 _mode = "ignore"
 _counts = collections.Counter()

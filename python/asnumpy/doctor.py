@@ -22,6 +22,11 @@ from ._devices import _OPERATORS
 
 __all__ = ["report"]
 
+
+def __dir__():
+    return __all__
+
+
 _LIBRARIES = ("libascendcl.so", "libnnopbase.so", "libopapi.so")
 _HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DEFAULT_HOME = "/usr/local/Ascend/ascend-toolkit/latest"

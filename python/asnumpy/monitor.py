@@ -15,6 +15,11 @@ from . import _core
 
 __all__ = ["Server", "serve", "start", "stop"]
 
+
+def __dir__():
+    return __all__
+
+
 _EVERY = 64
 _lock = threading.Lock()
 _started = {}  # registry -> collector

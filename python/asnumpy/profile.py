@@ -21,6 +21,10 @@ from asnumpy._profile import profile
 __all__ = ["load_ipython_extension", "profile"]
 
 
+def __dir__():
+    return __all__
+
+
 def _parser(program, what):
     """The options that a script and a cell have."""
     parser = argparse.ArgumentParser(prog=program, description=what)

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pathlib
 import pkgutil
+import pydoc
 import re
 import sys
 import types
@@ -21,6 +22,10 @@ TEXTS = sections()
 WIDTH = 100
 # Modules whose examples need a library that the package itself does not.
 LIBRARIES = {"asnumpy.monitor.": "prometheus_client"}
+
+
+# What is no callable of its own: NDArray, too, an alias of the class.
+DATA = (types.ModuleType, types.GenericAlias, asnumpy.ndarray, str, list, tuple, dict)
 
 
 def public_modules():
@@ -56,7 +61,7 @@ def objects():
         offered = [(name, getattr(module, name)) for name in names_of(module)]
         for name, one in sorted(offered, key=lambda x: getattr(x[1], "__name__", x[0]) != x[0]):
             shown = callable(one) or hasattr(type(one), "__getitem__")
-            data = isinstance(one, (types.ModuleType, asnumpy.ndarray, str, list, tuple, dict))
+            data = isinstance(one, DATA)
             if shown and not data and not is_numpys(module, name, one) and id(one) not in known:
                 known.add(id(one))
                 found[f"{module.__name__}.{name}"] = one
@@ -93,9 +98,7 @@ def is_method(member):
 
 METHODS = {where: m for where, (_, m) in MEMBERS.items() if is_method(m)}
 ATTRIBUTES_OF_ARRAYS = {
-    where: m
-    for where, (cls, m) in MEMBERS.items()
-    if cls is asnumpy.ndarray and not is_method(m)
+    where: m for where, (cls, m) in MEMBERS.items() if cls is asnumpy.ndarray and not is_method(m)
 }
 OTHER_ATTRIBUTES = {
     where: (cls, m)
@@ -106,7 +109,7 @@ OTHER_ATTRIBUTES = {
 
 def is_function(found):
     """Nothing that is a class, or is called by brackets."""
-    return is_method(found) and not isinstance(found, (type, types.GenericAlias))
+    return is_method(found) and not isinstance(found, type)
 
 
 def text_of(found):
@@ -223,3 +226,50 @@ def test_a_ufuncs_text_is_its_own():
     assert isinstance(asnumpy.ufunc.__doc__, str)
     assert asnumpy.add.__doc__.startswith("add(x1, x2, /, out=None")
     assert asnumpy.sin.__doc__ != asnumpy.add.__doc__
+
+
+# ---- what help() and a prompt show besides
+
+
+@pytest.mark.parametrize("where", [*OBJECTS, *METHODS])
+def test_signature(where):
+    """help() shows names of parameters, which NumPy's function has too where it has the name."""
+    found = {**OBJECTS, **METHODS}[where]
+    if isinstance(found, (classmethod, staticmethod)):
+        found = found.__func__
+    is_exception = isinstance(found, type) and issubclass(found, Exception)
+    if is_exception or found is asnumpy.ufunc or not callable(found):
+        return
+    signature = inspect.signature(found)
+    hidden = [f"*{n}" for n in ("args", "kwargs") if n in signature.parameters]
+    if hidden:  # they are told, or NumPy hides them as well
+        theirs = numpy
+        for part in where.split(".")[1:]:
+            theirs = getattr(theirs, part, None)
+        told = all(name in text_of(found) for name in hidden)
+        assert told or str(signature) == str(inspect.signature(theirs))
+    if not isinstance(found, (type, asnumpy.ufunc)):
+        page = pydoc.plain(pydoc.render_doc(found))
+        assert f"{found.__name__}(" in "".join(page.splitlines()[:6])
+
+
+@pytest.mark.parametrize("module", public_modules(), ids=lambda m: m.__name__)
+def test_names_at_a_prompt(module):
+    """dir() shows what a module offers, and no name of its own or of a library that it uses."""
+    shown = set(dir(module))
+    if isinstance(module, types.ModuleType):
+        assert set(getattr(module, "__all__", ())) <= shown
+    assert [n for n in shown if n.startswith("_") and not n.startswith("__")] == []
+    leaked = [
+        name
+        for name in shown
+        if isinstance(found := getattr(module, name), types.ModuleType)
+        and not found.__name__.startswith(("asnumpy", "numpy"))
+    ]
+    assert leaked == []
+
+
+def test_names_of_numpy_at_a_prompt():
+    for theirs in (numpy, numpy.linalg, numpy.fft, numpy.polynomial, numpy.random, numpy.testing):
+        ours = importlib.import_module("as" + theirs.__name__)
+        assert set(theirs.__all__) & {n for n in dir(theirs) if hasattr(ours, n)} <= set(dir(ours))

@@ -18,6 +18,11 @@ from ._cover import Cover
 
 __all__ = ["install", "load_ipython_extension", "uninstall", "unload_ipython_extension"]
 
+
+def __dir__():
+    return __all__
+
+
 _state = {}
 
 

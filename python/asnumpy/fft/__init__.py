@@ -17,6 +17,11 @@ __all__ = [
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
+
+def __dir__():
+    return __all__
+
+
 _FORWARD, _INVERSE, _FROM_REAL, _TO_REAL = range(4)
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 _transform, fftshift, ifftshift = _core._fft, _core._fft_fftshift, _core._fft_ifftshift

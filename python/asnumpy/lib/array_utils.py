@@ -7,6 +7,10 @@ from .. import _core
 __all__ = ["byte_bounds", "normalize_axis_index", "normalize_axis_tuple"]
 
 
+def __dir__():
+    return __all__
+
+
 def byte_bounds(a):
     """The addresses of the first byte of an array's elements and of the byte behind the last.
 

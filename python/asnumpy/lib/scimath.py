@@ -6,6 +6,10 @@ from .._support import host_all as _host_all
 __all__ = ["sqrt", "log", "log2", "logn", "log10", "power", "arccos", "arcsin", "arctanh"]
 
 
+def __dir__():
+    return __all__
+
+
 def _to_complex(x):
     x = _core.asarray(x)
     if x.dtype.kind == "c":

@@ -12,6 +12,10 @@ from .._support import host_all as _host_all
 __all__ = ["as_strided", "sliding_window_view"]
 
 
+def __dir__():
+    return __all__
+
+
 def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     """A view of any shape and strides over an array's memory.
 

@@ -37,6 +37,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__():
+    return __all__
+
+
 def matmul(x1, x2, /):
     """The matrix product, as the array API standard has it.
 

@@ -20,6 +20,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__():
+    return __all__
+
+
 def set_default_printstyle(style):
     """How series are printed from now on.
 

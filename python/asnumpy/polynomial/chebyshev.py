@@ -300,3 +300,7 @@ __all__ = [
     *_FUNCTIONS, "cheb2poly", "poly2cheb", "chebpts1", "chebpts2", "chebgauss", "chebweight", "chebinterpolate", "chebdomain", "chebone", "chebtrim",
     "chebx", "chebzero", "Chebyshev",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

@@ -161,3 +161,7 @@ __all__ = [
     *_FUNCTIONS, "herm2poly", "poly2herm", "hermgauss", "hermweight", "hermdomain", "hermone", "hermtrim",
     "hermx", "hermzero", "Hermite",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

@@ -161,3 +161,7 @@ __all__ = [
     *_FUNCTIONS, "herme2poly", "poly2herme", "hermegauss", "hermeweight", "hermedomain", "hermeone", "hermetrim",
     "hermex", "hermezero", "HermiteE",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

@@ -161,3 +161,7 @@ __all__ = [
     *_FUNCTIONS, "lag2poly", "poly2lag", "laggauss", "lagweight", "lagdomain", "lagone", "lagtrim",
     "lagx", "lagzero", "Laguerre",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

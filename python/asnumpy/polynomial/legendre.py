@@ -160,3 +160,7 @@ __all__ = [
     *_FUNCTIONS, "leg2poly", "poly2leg", "leggauss", "legweight", "legdomain", "legone", "legtrim",
     "legx", "legzero", "Legendre",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

@@ -103,3 +103,7 @@ __all__ = [
     *_FUNCTIONS, "polyvalfromroots", "polydomain", "polyone", "polytrim",
     "polyx", "polyzero", "Polynomial",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

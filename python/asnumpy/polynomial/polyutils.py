@@ -9,6 +9,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__():
+    return __all__
+
+
 def trimseq(seq):
     """A sequence without its trailing zeros; one element stays.
 

@@ -153,3 +153,7 @@ __all__ = [
 del _name
 
 from . import bit_generator, mtrand  # noqa: E402, F401
+
+
+def __dir__():
+    return [*__all__, "bit_generator", "mtrand"]

@@ -2,3 +2,7 @@
 
 from . import *  # noqa: F403
 from . import __all__, _rand  # noqa: F401
+
+
+def __dir__():
+    return __all__

@@ -61,3 +61,7 @@ for _name in (
         globals()[_name] = on_host(getattr(_host, _name))
 
 __all__ = sorted(n for n in globals() if not n.startswith("_") and n != "on_host")
+
+
+def __dir__():
+    return __all__

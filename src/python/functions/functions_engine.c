@@ -88,6 +88,15 @@ static PyObject *f_explain(PyObject *const *v) {
     return r;
 }
 
+/* _is_recorded(array) -> bool, of which nothing runs. */
+static PyObject *f_is_recorded(PyObject *const *v) {
+    if (!asn_is_ndarray(v[0])) {
+        PyErr_SetString(PyExc_TypeError, "_is_recorded takes an asnumpy array");
+        return NULL;
+    }
+    return PyBool_FromLong(asn_is_recorded(asn_of(v[0])));
+}
+
 /* (kind): what full reductions and indices of single elements give from now on; the
  * previous kind. A function under trace has arrays of no dimensions either way
  * (asn_gives_scalars). */
@@ -295,6 +304,8 @@ asn_function_def asn_engine_functions[] = {
         "lazy", "on=True", f_lazy,
         "Turns recording of operations on or off; returns the previous setting."),
     ASN_FUNCTION("synchronize", "", f_synchronize, "Runs everything recorded and waits."),
+    ASN_FUNCTION("_is_recorded", "array, /", f_is_recorded,
+                 "Whether what computes the array is recorded and has not run."),
     ASN_FUNCTION("_doc", "name, /", f_doc, "The text of src/python/docs of a name."),
     ASN_FUNCTION("explain", "array=None", f_explain,
                  "The plan of what is recorded, as text: programs and their boundaries."),
