@@ -22,14 +22,14 @@ class Stream:
     priority : int
         0 (first) to 7 (last), where the device has priorities (an NPU; the CPU device has none).
     name : str, optional
-        For messages and profiles, up to 31 characters; "stream N" by default.
+        For messages and profiles, cut to 31 characters; "stream N" by default.
 
     Raises
     ------
     RuntimeError
         More than 63 at a time.
     ValueError
-        Another priority, or a name that is too long.
+        Another priority.
 
     Notes
     -----
@@ -222,7 +222,7 @@ class Event:
     timing : bool
         Whether elapsed_time may be asked.
     name : str, optional
-        For messages, up to 31 characters; "event N" by default.
+        For messages, cut to 31 characters; "event N" by default.
 
     Notes
     -----
