@@ -41,17 +41,18 @@ static int check_ndim(const asn_ufunc *u, family f, PyObject *a, int i) {
     return -1;
 }
 
-/* -1: NumPy's ValueError of lengths that differ along the axis that is summed over, last of
- * the first operand and first of the second's core. (matmul's own is the core's.) */
+/* -1: NumPy's ValueError of lengths that differ along the axis that is summed over, last
+ * of the first operand and first of the second's core. (matmul's own is the core's.) */
 static int check_lengths(const asn_ufunc *u, family f, PyObject *const *in) {
     const asn_layout *a = &asn_of(in[0])->layout, *b = &asn_of(in[1])->layout;
     if (f == MATMUL) return 0;
     int64_t first = a->shape[a->ndim - 1], second = b->shape[b->ndim - core_ndim(f, 1)];
     if (first == second) return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "%s: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
-                 "signature %s (size %lld is different from %lld)",
-                 u->name, u->core_signature, (long long)second, (long long)first);
+    PyErr_Format(
+        PyExc_ValueError,
+        "%s: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
+        "signature %s (size %lld is different from %lld)",
+        u->name, u->core_signature, (long long)second, (long long)first);
     return -1;
 }
 
