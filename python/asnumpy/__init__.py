@@ -201,7 +201,8 @@ def __getattr__(name):
 
 def __dir__():
     modules = _SUBMODULES | {name for name in _submodules.NUMPYS if "." not in name}
-    return sorted(set(globals()) | set(_WHERE) | modules | _NUMPYS)
+    shown = {name for name in globals() if not name.startswith("_") or name.startswith("__")}
+    return sorted(shown | set(_WHERE) | modules | _NUMPYS)
 
 
 _importlib.import_module("._adapters", __name__).install()

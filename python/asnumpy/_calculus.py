@@ -13,7 +13,37 @@ from ._statistics import _axis_tuple
 
 
 def diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
-    """The n-th differences along an axis."""
+    """Differences of neighbours along an axis, n times over.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    n : int
+        How often; 0 gives a itself.
+    axis : int
+        The axis.
+    prepend, append : array_like, optional
+        Values put before and behind along axis first; a number is stretched to the other axes.
+
+    Returns
+    -------
+    ndarray
+        Shorter by n along axis. Of bools: where neighbours differ.
+
+    Raises
+    ------
+    ValueError
+        n is negative, or a is a number.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.diff([1, 4, 9, 16])
+    array([3, 5, 7])
+    >>> np.diff([1, 4, 9, 16], n=2, prepend=0)
+    array([2, 2, 2])
+    """
     if n == 0:
         return a
     if n < 0:
@@ -44,7 +74,31 @@ def diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 
 
 def ediff1d(ary, to_end=None, to_begin=None):
-    """Differences of the flattened array, with optional ends."""
+    """Differences of neighbours in the flattened array, with values put around them.
+
+    Parameters
+    ----------
+    ary : array_like
+        The elements.
+    to_end, to_begin : array_like, optional
+        What follows the differences, and what comes before them.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+        Of ary's dtype.
+
+    Raises
+    ------
+    TypeError
+        to_end or to_begin cannot be cast to it.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ediff1d([1, 4, 9], to_begin=0, to_end=[98, 99])
+    array([ 0,  3,  5, 98, 99])
+    """
     ary = asanyarray(ary).ravel()
     body = ary[1:] - ary[:-1]
     if to_end is None and to_begin is None:
@@ -64,7 +118,37 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):
-    """Derivatives by second-order central differences."""
+    """Derivatives along axes by differences: central ones inside, one-sided ones at the ends.
+
+    Parameters
+    ----------
+    f : array_like
+        The values of a function on a grid.
+    *varargs : float or array_like
+        The spacing of the grid: one for all axes, or for each axis a number or its coordinates.
+    axis : None, int or tuple of ints
+        Along which; None: each.
+    edge_order : {1, 2}
+        The order of accuracy at the ends.
+
+    Returns
+    -------
+    ndarray, or tuple of ndarrays
+        One for each axis, of f's shape.
+
+    Raises
+    ------
+    ValueError
+        An axis has fewer than edge_order + 1 elements, or coordinates are of another length.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.gradient([0.0, 1.0, 4.0, 9.0])
+    array([1., 2., 4., 5.])
+    >>> np.gradient([0.0, 1.0, 4.0, 9.0], 0.5, edge_order=2)
+    array([ 0.,  4.,  8., 12.])
+    """
     f = asanyarray(f)
     ndim = f.ndim
     axes = tuple(range(ndim)) if axis is None else _axis_tuple(axis, ndim)
@@ -149,7 +233,30 @@ def _pick(f, axis, i):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    """The integral along an axis by the trapezoidal rule."""
+    """The integral along an axis by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : array_like
+        The values of a function.
+    x : array_like, optional
+        Where it has them; by default at equal distances.
+    dx : float
+        That distance.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    ndarray or scalar
+        Without axis.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.trapezoid([1, 2, 3], dx=2)
+    np.float64(8.0)
+    """
     y = asanyarray(y)
     if x is None:
         d = dx
@@ -184,17 +291,99 @@ def _cumulative(x, op, axis, dtype, out, include_initial):
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
-    """Running sums, optionally with the leading 0."""
+    """Running sums along an axis, as the array API standard has them.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    axis : int, optional
+        The axis; it must be given where x has more than one.
+    dtype : dtype, optional
+        In which is added; by default as sum has it.
+    out : ndarray, optional
+        Receives the result.
+    include_initial : bool
+        Puts the sum of no elements, 0, in front.
+
+    Returns
+    -------
+    ndarray
+        Of x's shape, or one longer along axis.
+
+    Raises
+    ------
+    ValueError
+        No axis is given and x has not one dimension.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.cumulative_sum([2, 3, 4], include_initial=True)
+    array([0, 2, 5, 9])
+    """
     return _cumulative(x, _core.add, axis, dtype, out, include_initial)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
-    """Running products, optionally with the leading 1."""
+    """Running products along an axis, as the array API standard has them.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements.
+    axis : int, optional
+        The axis; it must be given where x has more than one.
+    dtype : dtype, optional
+        In which is multiplied; by default as prod has it.
+    out : ndarray, optional
+        Receives the result.
+    include_initial : bool
+        Puts the product of no elements, 1, in front.
+
+    Returns
+    -------
+    ndarray
+        Of x's shape, or one longer along axis.
+
+    Raises
+    ------
+    ValueError
+        No axis is given and x has not one dimension.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.cumulative_prod([2, 3, 4], include_initial=True)
+    array([ 1,  2,  6, 24])
+    """
     return _cumulative(x, _core.multiply, axis, dtype, out, include_initial)
 
 
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
-    """Jumps larger than half a period taken out of a signal."""
+    """Jumps of a periodic signal taken out: steps larger than half a period become their complement.
+
+    Parameters
+    ----------
+    p : array_like
+        Angles, or another signal with a period.
+    discont : float, optional
+        Steps up to this stay; by default, and at least, half a period.
+    axis : int
+        The axis.
+    period : float
+        By default 2 pi.
+
+    Returns
+    -------
+    ndarray, of p's shape
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.unwrap([0, 100, 200, 300, 40], period=360)
+    array([  0, 100, 200, 300, 400])
+    """
     p = asarray(p)
     delta = diff(p, axis=axis)
     if discont is None:

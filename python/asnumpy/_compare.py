@@ -22,8 +22,27 @@ _ULP_OTHER = 64.0  # of functions without a row, in units of the largest element
 
 
 class Departure(NamedTuple):
-    """An operation beyond its bound: the worst element's index, both values, how far apart they are in ULP (of the
-    reference), what the bound is, and the line of the program."""
+    """An operation beyond its bound, as compare found it.
+
+    Parameters
+    ----------
+    operation, dtype : str
+        What was computed, and in which dtype.
+    index : tuple of ints
+        The worst element.
+    got, expected : scalar
+        Its value, and that of the reference.
+    ulp, bound : float
+        How far apart they are, in ULP of the reference, and how far they may be.
+    line : str
+        The line of the program.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.debug.Departure._fields[:3]
+    ('operation', 'dtype', 'index')
+    """
 
     operation: str
     dtype: str
@@ -36,10 +55,33 @@ class Departure(NamedTuple):
 
 
 class Comparison:
-    """What compare found. True where nothing departed.
+    """What compare found; it is true where nothing departed.
 
-    `departure` is the first Departure or None, `operations` how many operations were compared, `worst` the largest
-    share of its bound that an operation had, as (share, operation), `result` what the function returned."""
+    Attributes
+    ----------
+    departure : Departure or None
+        The first one.
+    operations : int
+        How many operations were compared.
+    worst : (float, str)
+        The largest share of its bound that an operation had, and which it was.
+    result
+        What the function returned.
+    reference : str
+        What was compared with.
+
+    Parameters
+    ----------
+    reference : {"numpy", "float64"}
+        As of compare, which makes the object.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> found = np.debug.compare(lambda x: x + 1, np.arange(3))
+    >>> bool(found), found.operations
+    (True, 1)
+    """
 
     def __init__(self, reference):
         self.reference = reference
@@ -355,15 +397,40 @@ def _listening(session):
 
 
 def compare(f, *args, reference="numpy"):
-    """Runs f(*args) operation by operation, on the device and in NumPy (`reference` "numpy", on the same dtypes; "float64":
-    on float64 and complex128, which shows rounding that NumPy has too), and stops at the first operation whose result is
-    beyond its bound: that of its row in the operation table, in ULP of the reference, and 4 more where NumPy's own
-    function of the dtype is the reference and is not exact. Integers, comparisons, indices and moves must be equal.
-    Functions without a row (sums, products, transforms) may err by 64 ULP of the largest number they take or give,
-    times the root of the number of terms where they add up.
+    """Runs a function operation by operation, on the device and in NumPy, up to the first that departs.
 
-    Arrays among the arguments (NumPy's too) are replaced by arrays that compare; f uses them as ever. Returns a Comparison,
-    whose repr says what was found; it is true where nothing departed.
+    An operation's bound is that of its row in the operation table, in ULP of the reference, and 4 more
+    where NumPy's own function of the dtype is the reference and is not exact. Integers, comparisons,
+    indices and moves must be equal. Functions without a row (sums, products, transforms) may err by 64
+    ULP of the largest number they take or give, times the root of the number of terms where they add
+    up.
+
+    Parameters
+    ----------
+    f : callable
+        Takes arrays and uses them as ever.
+    *args
+        Arrays among them (NumPy's too) are replaced by arrays that compare.
+    reference : {"numpy", "float64"}
+        NumPy on the same dtypes, or on float64 and complex128, which shows rounding that NumPy has too.
+
+    Returns
+    -------
+    Comparison
+        Its repr says what was found; it is true where nothing departed.
+
+    Raises
+    ------
+    ValueError
+        reference is another text.
+    TypeError
+        f is not callable.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> bool(np.debug.compare(lambda x, y: np.sqrt(x) + y, np.arange(5.0), 2.0))
+    True
     """
     import asnumpy
 

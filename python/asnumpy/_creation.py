@@ -11,7 +11,43 @@ from ._core import arange, asanyarray, asarray, empty, ones, zeros
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    """`num` evenly spaced values from start to stop."""
+    """Evenly spaced values from start to stop.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The first value and the last one; they broadcast.
+    num : int
+        How many values, by default 50.
+    endpoint : bool
+        Whether stop is the last value; without it the spacing is (stop - start) / num.
+    retstep : bool
+        Gives the spacing as well.
+    dtype : dtype, optional
+        Of the result; by default a floating one, an integer one rounds down.
+    axis : int
+        The axis of the result along which the values lie, where start or stop is an array.
+    device : str, optional
+        The device in use, as ndarray.device names it, or None.
+
+    Returns
+    -------
+    ndarray, or (ndarray, step)
+        Of num values along axis.
+
+    Raises
+    ------
+    ValueError
+        num is negative.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> np.linspace(0, 1, 4, endpoint=False)
+    array([0.  , 0.25, 0.5 , 0.75])
+    """
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -58,7 +94,41 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    """Values evenly spaced in the exponent: base ** linspace(start, stop)."""
+    """Values evenly spaced in the exponent: base ** linspace(start, stop, num).
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The first exponent and the last one; they broadcast.
+    num : int
+        How many values, by default 50.
+    endpoint : bool
+        Whether base ** stop is the last value.
+    base : array_like
+        What is raised to the exponents, by default 10.
+    dtype : dtype, optional
+        Of the result; by default a floating one.
+    axis : int
+        The axis of the result along which the values lie, where an argument is an array.
+
+    Returns
+    -------
+    ndarray
+        Of num values along axis.
+
+    Raises
+    ------
+    ValueError
+        num is negative.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.logspace(0, 3, 4)
+    array([   1.,   10.,  100., 1000.])
+    >>> np.logspace(0, 3, 4, base=2, dtype=int)
+    array([1, 2, 4, 8])
+    """
     if not _np.isscalar(base) and asarray(base).ndim:
         from ._joining import broadcast_arrays
 
@@ -70,7 +140,37 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    """Values in geometric progression from start to stop."""
+    """Values in geometric progression: each is the one before times the same factor.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The first value and the last one; neither is 0. They broadcast.
+    num : int
+        How many values, by default 50.
+    endpoint : bool
+        Whether stop is one of the values.
+    dtype : dtype, optional
+        Of the result; by default a floating one that start and stop promote to.
+    axis : int
+        The axis of the result along which the values lie, where start or stop is an array.
+
+    Returns
+    -------
+    ndarray
+        Of num values along axis. Complex start and stop give a logarithmic spiral.
+
+    Raises
+    ------
+    ValueError
+        start or stop is 0, or num is negative.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.geomspace(1, 1000, 4)
+    array([   1.,   10.,  100., 1000.])
+    """
     start, stop = asanyarray(start), asanyarray(stop)
     if bool(_core.any(start == 0)) or bool(_core.any(stop == 0)):
         raise ValueError("Geometric sequence cannot include zero")
@@ -101,7 +201,36 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 def diag(v, k=0):
-    """The k-th diagonal of a matrix, or the matrix with v on its k-th diagonal."""
+    """The k-th diagonal of a matrix, or the matrix with a vector on its k-th diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        A matrix, (m, n), or a vector, (n,).
+    k : int
+        The diagonal: 0 the main one, positive above it, negative below.
+
+    Returns
+    -------
+    ndarray
+        Of a matrix a read-only view of its diagonal; of a vector a new matrix of n + abs(k) rows and
+        columns, with 0 elsewhere.
+
+    Raises
+    ------
+    ValueError
+        v has neither one nor two dimensions.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.diag([1, 2], k=1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    >>> np.diag(np.arange(9).reshape(3, 3))
+    array([0, 4, 8])
+    """
     v = asanyarray(v)
     if v.ndim == 1:
         n = v.shape[0] + abs(k)
@@ -115,36 +244,168 @@ def diag(v, k=0):
 
 
 def diagflat(v, k=0):
-    """The matrix with the flattened v on its k-th diagonal."""
+    """The matrix with the flattened elements on its k-th diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        Of any shape; its elements are taken in row-major order.
+    k : int
+        The diagonal: 0 the main one, positive above it, negative below.
+
+    Returns
+    -------
+    ndarray, of v's dtype
+        Of v.size + abs(k) rows and columns, 0 elsewhere.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.diagflat([[1, 2], [3, 4]]).shape
+    (4, 4)
+    >>> np.diagflat([7], k=-1)
+    array([[0, 0],
+           [7, 0]])
+    """
     return diag(asarray(v).ravel(), k)
 
 
 def tri(N, M=None, k=0, dtype=float, *, like=None):
-    """Ones at and below the k-th diagonal."""
+    """A matrix of ones at and below a diagonal, zeros above it.
+
+    Parameters
+    ----------
+    N : int
+        Rows.
+    M : int, optional
+        Columns; by default N.
+    k : int
+        The diagonal up to which there are ones: 0 the main one, positive above it, negative below.
+    dtype : dtype
+        Of the result; by default float64.
+    like : array_like, optional
+        An object whose __array_function__ makes the array.
+
+    Returns
+    -------
+    ndarray, shape (N, M)
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.tri(3, 4, 1, dtype=int)
+    array([[1, 1, 0, 0],
+           [1, 1, 1, 0],
+           [1, 1, 1, 1]])
+    """
     if M is None:
         M = N
     return (arange(N)[:, None] >= arange(-k, M - k)).astype(dtype)
 
 
 def tril(m, k=0):
-    """A copy with the elements above the k-th diagonal zeroed."""
+    """The lower triangle: a copy whose elements above a diagonal are 0.
+
+    Parameters
+    ----------
+    m : array_like, shape (..., M, N)
+        A matrix, or a stack of them.
+    k : int
+        The diagonal above which there are zeros: 0 the main one, positive above it, negative below.
+
+    Returns
+    -------
+    ndarray, of m's shape and dtype
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.tril(np.arange(1, 10).reshape(3, 3))
+    array([[1, 0, 0],
+           [4, 5, 0],
+           [7, 8, 9]])
+    """
     m = asanyarray(m)
     return _core.where(tri(*m.shape[-2:], k=k, dtype=bool), m, zeros(1, m.dtype))
 
 
 def triu(m, k=0):
-    """A copy with the elements below the k-th diagonal zeroed."""
+    """The upper triangle: a copy whose elements below a diagonal are 0.
+
+    Parameters
+    ----------
+    m : array_like, shape (..., M, N)
+        A matrix, or a stack of them.
+    k : int
+        The diagonal below which there are zeros: 0 the main one, positive above it, negative below.
+
+    Returns
+    -------
+    ndarray, of m's shape and dtype
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.triu(np.arange(1, 10).reshape(3, 3), k=1)
+    array([[0, 2, 3],
+           [0, 0, 6],
+           [0, 0, 0]])
+    """
     m = asanyarray(m)
     return _core.where(tri(*m.shape[-2:], k=k - 1, dtype=bool), zeros(1, m.dtype), m)
 
 
 def tril_indices(n, k=0, m=None):
-    """Indices of the lower triangle of an (n, m) matrix."""
+    """Indices of the lower triangle of a matrix.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    k : int
+        The diagonal up to which elements belong to it: 0 the main one, positive above, negative below.
+    m : int, optional
+        Columns; by default n.
+
+    Returns
+    -------
+    tuple of two arrays of int64
+        Row and column numbers, in row-major order.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(9).reshape(3, 3)
+    >>> a[np.tril_indices(3)]
+    array([0, 3, 4, 6, 7, 8])
+    """
     return tri(n, m, k=k, dtype=bool).nonzero()
 
 
 def triu_indices(n, k=0, m=None):
-    """Indices of the upper triangle of an (n, m) matrix."""
+    """Indices of the upper triangle of a matrix.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    k : int
+        The diagonal from which elements belong to it: 0 the main one, positive above, negative below.
+    m : int, optional
+        Columns; by default n.
+
+    Returns
+    -------
+    tuple of two arrays of int64
+        Row and column numbers, in row-major order.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(9).reshape(3, 3)
+    >>> a[np.triu_indices(3)]
+    array([0, 1, 2, 4, 5, 8])
+    """
     return (~tri(n, m, k=k - 1, dtype=bool)).nonzero()
 
 
@@ -155,29 +416,146 @@ def _square_of(arr):
 
 
 def tril_indices_from(arr, k=0):
-    """Indices of the lower triangle of arr."""
+    """Indices of the lower triangle of a matrix that is given.
+
+    Parameters
+    ----------
+    arr : array_like, shape (M, N)
+        The matrix that the indices are for.
+    k : int
+        The diagonal up to which elements belong to it: 0 the main one, positive above, negative below.
+
+    Returns
+    -------
+    tuple of two arrays of int64
+        Row and column numbers, in row-major order.
+
+    Raises
+    ------
+    ValueError
+        arr is no matrix.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(4).reshape(2, 2)
+    >>> a[np.tril_indices_from(a)]
+    array([0, 2, 3])
+    """
     n, m = _square_of(arr)
     return tril_indices(n, k=k, m=m)
 
 
 def triu_indices_from(arr, k=0):
-    """Indices of the upper triangle of arr."""
+    """Indices of the upper triangle of a matrix that is given.
+
+    Parameters
+    ----------
+    arr : array_like, shape (M, N)
+        The matrix that the indices are for.
+    k : int
+        The diagonal from which elements belong to it: 0 the main one, positive above, negative below.
+
+    Returns
+    -------
+    tuple of two arrays of int64
+        Row and column numbers, in row-major order.
+
+    Raises
+    ------
+    ValueError
+        arr is no matrix.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(4).reshape(2, 2)
+    >>> a[np.triu_indices_from(a)]
+    array([0, 1, 3])
+    """
     n, m = _square_of(arr)
     return triu_indices(n, k=k, m=m)
 
 
 def mask_indices(n, mask_func, k=0):
-    """Indices of the elements that a masking function keeps in an (n, n) matrix."""
+    """Indices of the elements that a masking function keeps in a square matrix.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows and of columns.
+    mask_func : callable
+        Called as mask_func(a, k) of a matrix of ones; what it leaves nonzero is kept (triu, tril).
+    k : scalar
+        Passed to mask_func: of triu and tril the diagonal.
+
+    Returns
+    -------
+    tuple of two arrays of int64
+        Row and column numbers, in row-major order.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(9).reshape(3, 3)
+    >>> a[np.mask_indices(3, np.triu, 1)]
+    array([1, 2, 5])
+    """
     return asarray(mask_func(ones((n, n), int), k) != 0).nonzero()
 
 
 def diag_indices(n, ndim=2):
-    """Indices of the main diagonal of an array of extents n."""
+    """Indices of the main diagonal of an array whose dimensions are equal.
+
+    Parameters
+    ----------
+    n : int
+        The length of each dimension.
+    ndim : int
+        How many dimensions there are.
+
+    Returns
+    -------
+    tuple of ndim arrays of int64, shape (n,)
+        a[diag_indices(n)] are the elements whose indices are equal.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.zeros((2, 2), int)
+    >>> a[np.diag_indices(2)] = [5, 6]
+    >>> a
+    array([[5, 0],
+           [0, 6]])
+    """
     return (arange(n),) * ndim
 
 
 def diag_indices_from(arr):
-    """Indices of the main diagonal of arr."""
+    """Indices of the main diagonal of an array with two or more dimensions of one length.
+
+    Parameters
+    ----------
+    arr : array_like
+        The array that the indices are for.
+
+    Returns
+    -------
+    tuple of arrays of int64
+        One for each dimension.
+
+    Raises
+    ------
+    ValueError
+        arr has fewer than two dimensions, or dimensions of different lengths.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(4).reshape(2, 2)
+    >>> a[np.diag_indices_from(a)]
+    array([0, 3])
+    """
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) != 1:
@@ -186,7 +564,34 @@ def diag_indices_from(arr):
 
 
 def vander(x, N=None, increasing=False):
-    """The Vandermonde matrix of x."""
+    """The Vandermonde matrix: the powers of each value in a row.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The values.
+    N : int, optional
+        How many powers; by default n.
+    increasing : bool
+        The powers ascend from 0; by default they descend to 0.
+
+    Returns
+    -------
+    ndarray, shape (n, N)
+
+    Raises
+    ------
+    ValueError
+        x has not one dimension.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.vander([1, 2, 3], 3)
+    array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]])
+    """
     x = asarray(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
@@ -204,7 +609,37 @@ def vander(x, N=None, increasing=False):
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    """Coordinate arrays from coordinate vectors."""
+    """Coordinate arrays of a grid from the coordinates along each of its axes.
+
+    Parameters
+    ----------
+    *xi : array_like
+        The coordinates along each axis, of one dimension (or a number).
+    copy : bool
+        New arrays; False: views of xi, of which several elements may share their memory.
+    sparse : bool
+        Arrays that broadcast to the grid in place of whole ones.
+    indexing : {'xy', 'ij'}
+        'ij': the shape is (len(x1), len(x2), ...); 'xy': the first two axes change places.
+
+    Returns
+    -------
+    tuple of ndarrays
+        One for each of xi.
+
+    Raises
+    ------
+    ValueError
+        indexing is something else.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> x, y = np.meshgrid([1, 2, 3], [10, 20])
+    >>> x + y
+    array([[11, 12, 13],
+           [21, 22, 23]])
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     n = len(xi)
@@ -222,7 +657,33 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 
 
 def indices(dimensions, dtype=int, sparse=False):
-    """The index of every element of a grid, one array per dimension."""
+    """The index of every element of a grid, one array for each dimension.
+
+    Parameters
+    ----------
+    dimensions : sequence of ints
+        The shape of the grid.
+    dtype : dtype
+        Of the result; by default int64.
+    sparse : bool
+        Gives arrays that broadcast to the grid, with one long dimension each, in place of whole ones.
+
+    Returns
+    -------
+    ndarray of shape (len(dimensions), *dimensions), or tuple of ndarrays
+        result[d][i, j, ...] is the d-th of the indices. sparse gives the tuple.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> rows, columns = np.indices((2, 3))
+    >>> rows
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    >>> columns
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
     dimensions = tuple(dimensions)
     n = len(dimensions)
     if sparse:
@@ -238,28 +699,178 @@ def indices(dimensions, dtype=int, sparse=False):
 
 
 def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
-    """An array made by calling function on the index arrays of a shape."""
+    """An array made by calling a function on the index arrays of a shape.
+
+    Parameters
+    ----------
+    function : callable
+        Takes len(shape) arrays, each of that shape: the indices along each axis. It is called once.
+    shape : tuple of ints
+        Of the index arrays, and as a rule of the result.
+    dtype : dtype
+        Of the index arrays; by default float64.
+    like : array_like, optional
+        An object whose __array_function__ makes the array.
+    **kwargs
+        Passed to function.
+
+    Returns
+    -------
+    whatever function returns
+        As a rule an array of the shape.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+    array([[ 0,  1,  2],
+           [10, 11, 12]])
+    """
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 
 def fromiter(iter, dtype, count=-1, *, like=None):
-    """A one-dimensional array from an iterable."""
+    """A one-dimensional array from an iterable.
+
+    Parameters
+    ----------
+    iter : iterable
+        Gives the elements.
+    dtype : dtype
+        Of the array.
+    count : int
+        How many elements to take; -1: all.
+    like : array_like, optional
+        An object whose __array_function__ makes the array.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+        On the device.
+
+    Raises
+    ------
+    ValueError
+        The iterable has fewer than count elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fromiter((n * n for n in range(4)), dtype=float)
+    array([0., 1., 4., 9.])
+    """
     return asarray(_np.fromiter(iter, dtype, count))
 
 
 def fromstring(string, dtype=float, count=-1, *, sep="", like=None):
-    """A one-dimensional array from text."""
+    """A one-dimensional array from text.
+
+    Parameters
+    ----------
+    string : str
+        The elements as text.
+    dtype : dtype
+        Of the elements; by default float64.
+    count : int
+        How many elements to read; -1: all.
+    sep : str
+        The text between elements. It must be given: binary data is frombuffer's.
+    like : array_like, optional
+        An object whose __array_function__ makes the array.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+        On the device.
+
+    Raises
+    ------
+    ValueError
+        sep is ''.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fromstring("1, 2, 3", dtype=int, sep=",")
+    array([1, 2, 3])
+    """
     return asarray(_np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 
 def fromfile(file, dtype=None, count=-1, sep="", offset=0, *, like=None):
-    """A one-dimensional array from a file."""
+    """A one-dimensional array from a file.
+
+    Parameters
+    ----------
+    file : file object, str or Path
+        An open file, read from where it stands, or a path.
+    dtype : dtype
+        Of the elements; by default float64.
+    count : int
+        How many elements to read; -1: all.
+    sep : str
+        The text between elements; '': the file is binary.
+    offset : int
+        Bytes to skip first; of binary files alone.
+    like : array_like, optional
+        An object whose __array_function__ makes the array.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+        On the device; what is read is copied.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    TypeError
+        offset is given with sep.
+
+    Examples
+    --------
+    >>> import asnumpy as np, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers")
+    >>> np.arange(3, dtype="int16").tofile(path)
+    >>> np.fromfile(path, dtype="int16")
+    array([0, 1, 2], dtype=int16)
+    """
     dtype = float if dtype is None else dtype
     return asarray(_np.fromfile(file, dtype=dtype, count=count, sep=sep, offset=offset))
 
 
 def asarray_chkfinite(a, dtype=None, order=None):
-    """asarray that raises ValueError for NaN and infinities."""
+    """An array, as asarray gives it, of which no element is NaN or infinite.
+
+    Parameters
+    ----------
+    a : array_like
+        What becomes an array.
+    dtype : dtype, optional
+        Of the result; by default that of the data.
+    order : {'C', 'F', 'A', 'K'}, optional
+        The memory order of a new array.
+
+    Returns
+    -------
+    ndarray
+        a itself where it is such an array already.
+
+    Raises
+    ------
+    ValueError
+        An element is NaN or infinite.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.asarray_chkfinite([1, 2.5])
+    array([1. , 2.5])
+    >>> np.asarray_chkfinite([1, np.nan])
+    Traceback (most recent call last):
+        ...
+    ValueError: array must not contain infs or NaNs
+    """
     a = asarray(a, dtype=dtype, order=order)
     if a.dtype.kind in "fc" and not bool(_core.isfinite(a).all()):
         raise ValueError("array must not contain infs or NaNs")
@@ -267,7 +878,39 @@ def asarray_chkfinite(a, dtype=None, order=None):
 
 
 def require(a, dtype=None, requirements=None, *, like=None):
-    """An array that satisfies requirements: C, F, A, W, O, E."""
+    """An array with the dtype and the properties that are asked for, copied only where it must be.
+
+    Parameters
+    ----------
+    a : array_like
+        What is to be such an array.
+    dtype : dtype, optional
+        Of the result.
+    requirements : str or sequence of str, optional
+        'C' (row-major), 'F' (column-major), 'A' (aligned), 'W' (may be written), 'O' (owns its memory),
+        'E' (no subclass), or their long names.
+    like : array_like, optional
+        An object whose __array_function__ makes the array.
+
+    Returns
+    -------
+    ndarray
+        a itself where it has them all.
+
+    Raises
+    ------
+    ValueError
+        Both 'C' and 'F' are asked for.
+    KeyError
+        An unknown property.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.require(np.arange(6).reshape(2, 3), dtype=np.float32, requirements=["F", "W"])
+    >>> a.flags.f_contiguous, a.dtype
+    (True, dtype('float32'))
+    """
     if not requirements:
         return asanyarray(a, dtype)
     names = {
@@ -298,7 +941,24 @@ def _window(M, f):
 
 
 def bartlett(M):
-    """The Bartlett window."""
+    """The Bartlett window: a triangle that is 0 at both ends.
+
+    Parameters
+    ----------
+    M : int
+        The number of points; below 1 the result is empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (M,)
+        Symmetric, with its maximum 1 in the middle where M is odd.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.bartlett(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     return _window(
         M,
         lambda m, n: _core.where(_core.less_equal(n, 0), 1 + n / (m - 1), 1 - n / (m - 1)),
@@ -306,7 +966,24 @@ def bartlett(M):
 
 
 def blackman(M):
-    """The Blackman window."""
+    """The Blackman window: three terms of a cosine series, 0 at both ends.
+
+    Parameters
+    ----------
+    M : int
+        The number of points; below 1 the result is empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (M,)
+        0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1)) of n = 0, ..., M - 1.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.blackman(5).round(2)
+    array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
+    """
     pi = math.pi
     return _window(
         M,
@@ -317,17 +994,72 @@ def blackman(M):
 
 
 def hamming(M):
-    """The Hamming window."""
+    """The Hamming window: a raised cosine that is 0.08 at both ends.
+
+    Parameters
+    ----------
+    M : int
+        The number of points; below 1 the result is empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (M,)
+        0.54 - 0.46 cos(2 pi n / (M - 1)) of n = 0, ..., M - 1.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.hamming(5).round(2)
+    array([0.08, 0.54, 1.  , 0.54, 0.08])
+    """
     return _window(M, lambda m, n: 0.54 + 0.46 * _core.cos(math.pi * n / (m - 1)))
 
 
 def hanning(M):
-    """The Hann window."""
+    """The Hann window: a raised cosine that is 0 at both ends.
+
+    Parameters
+    ----------
+    M : int
+        The number of points; below 1 the result is empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (M,)
+        0.5 - 0.5 cos(2 pi n / (M - 1)) of n = 0, ..., M - 1.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.hanning(5).round(2)
+    array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     return _window(M, lambda m, n: 0.5 + 0.5 * _core.cos(math.pi * n / (m - 1)))
 
 
 def kaiser(M, beta):
-    """The Kaiser window."""
+    """The Kaiser window, made of the Bessel function I0.
+
+    Parameters
+    ----------
+    M : int
+        The number of points; below 1 the result is empty.
+    beta : float
+        The shape: 0 is a rectangle, a larger beta a narrower window with lower side lobes.
+
+    Returns
+    -------
+    ndarray of float64, shape (M,)
+        I0(beta sqrt(1 - x^2)) / I0(beta) of x from -1 to 1.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.kaiser(5, 0)
+    array([1., 1., 1., 1., 1.])
+    >>> np.kaiser(5, 5).round(2)
+    array([0.04, 0.55, 1.  , 0.55, 0.04])
+    """
     from ._math import i0
 
     values = _np.array([0.0, M, beta])

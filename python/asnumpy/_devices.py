@@ -71,12 +71,12 @@ def supports(name, dtype, device=None):
 
     On the CPU everything that exists is supported. On an NPU the answer is CANN's documentation: an
     operator for the dtype, or for a wider one in which the result is the same. What is not supported
-    runs on the CPU under the policy of `set_fallback`.
+    runs on the CPU under the policy of set_fallback.
 
     Parameters
     ----------
     name : str
-        A ufunc or function: ``"sin"``, ``"sort"``, ``"linalg.solve"``.
+        A ufunc or function: "sin", "sort", "linalg.solve".
     dtype : dtype
         Of the operands.
     device : {"cpu", "ascend", "npu"}, optional
@@ -93,6 +93,12 @@ def supports(name, dtype, device=None):
         composed of others).
     TypeError
         No device has the dtype.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.supports("sin", np.float32, device="npu"), np.supports("linalg.solve", float, device="npu")
+    (True, False)
     """
     name_of_device = _core.empty(0).device if device is None else plain_name(device)
     kind = name_of_device.partition(":")[0]

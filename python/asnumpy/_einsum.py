@@ -310,7 +310,41 @@ def _at_once(text, *arrays):
 
 
 def einsum(*operands, out=None, optimize=False, **kwargs):
-    """The sum of products that subscripts describe."""
+    """Sums of products of arrays, described by letters for their axes.
+
+    Parameters
+    ----------
+    *operands
+        The subscripts, "ij,jk->ik": letters for the axes of each array, and of the result; a letter
+        that is not in the result is summed over, "..." stands for axes in front. Then the arrays. Or
+        each array followed by a list of numbers in place of letters, and a list for the result.
+    out : ndarray, optional
+        Receives the result.
+    optimize : bool, 'greedy', 'optimal' or a path of einsum_path
+        Whether, and how, several arrays are put together in pairs; matrix products are then used.
+    **kwargs
+        dtype, order and casting: as of a ufunc.
+
+    Returns
+    -------
+    ndarray or scalar
+        A view where nothing is computed ("ij->ji", "ii->i").
+
+    Raises
+    ------
+    ValueError
+        Subscripts that do not fit the arrays.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(6).reshape(2, 3)
+    >>> np.einsum("ij,kj->ik", a, a)
+    array([[ 5, 14],
+           [14, 50]])
+    >>> np.einsum("ij->j", a)
+    array([3, 5, 7])
+    """
     few = len(operands) < 4 or optimize is False
     if few and len(operands) > 1 and out is None and not kwargs and type(operands[0]) is str:
         result = _at_once(*operands)
@@ -369,6 +403,35 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
 
 
 def einsum_path(*operands, optimize="greedy", einsum_call=False):
-    """The order of contraction that einsum would use, and NumPy's description of it."""
+    """The order in which einsum would put arrays together, and a description of it.
+
+    Parameters
+    ----------
+    *operands
+        As of einsum.
+    optimize : bool, 'greedy', 'optimal' or (str, int)
+        How the order is searched; with a number the largest intermediate array that is allowed.
+    einsum_call : bool
+        Gives what einsum uses itself.
+
+    Returns
+    -------
+    path : list
+        'einsum_path' and then pairs of positions; results go to the end.
+    text : str
+        What it costs.
+
+    Raises
+    ------
+    ValueError
+        Subscripts that do not fit the arrays.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a, b, c = np.ones((2, 30)), np.ones((30, 40)), np.ones((40, 5))
+    >>> np.einsum_path("ij,jk,kl->il", a, b, c)[0]
+    ['einsum_path', (1, 2), (0, 1)]
+    """
     hosts = [_np.asarray(x) if _core._is_array(x) else x for x in operands]
     return _np.einsum_path(*hosts, optimize=optimize, einsum_call=einsum_call)

@@ -13,27 +13,133 @@ from . import _core
 
 
 def seterr(all=None, divide=None, over=None, under=None, invalid=None):
-    """Sets how floating-point conditions are handled; returns the previous modes."""
+    """Sets what floating-point conditions do.
+
+    Parameters
+    ----------
+    all : str, optional
+        For all four at once: 'ignore', 'warn' (a RuntimeWarning), 'raise' (FloatingPointError), 'call',
+        'print' or 'log' (of seterrcall).
+    divide, over, under, invalid : str, optional
+        For each: division by zero, a result too large, a result too small, no result (NaN).
+
+    Returns
+    -------
+    dict
+        The modes before.
+
+    Raises
+    ------
+    ValueError
+        An unknown mode.
+
+    Notes
+    -----
+    They are NumPy's modes too. What is recorded runs first, under the modes before.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.seterr(divide="ignore")
+    >>> 1 / np.zeros(1)
+    array([inf])
+    >>> np.seterr(**before)["divide"]
+    'ignore'
+    """
     return _core._seterr(all, divide, over, under, invalid)
 
 
 def geterr():
-    """The present modes, as a dict."""
+    """What floating-point conditions do at present.
+
+    Returns
+    -------
+    dict
+        The modes of 'divide', 'over', 'under' and 'invalid', as in seterr.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> with np.errstate(all="raise"):
+    ...     np.geterr()
+    {'divide': 'raise', 'over': 'raise', 'under': 'raise', 'invalid': 'raise'}
+    """
     return _core._geterr()
 
 
 def seterrcall(func):
-    """Sets the callable or log object of the modes 'call' and 'log'; returns the previous one."""
+    """Sets what the modes 'call' and 'log' of floating-point conditions use.
+
+    Parameters
+    ----------
+    func : callable, object with a method write, or None
+        Called with a text and a number ('call'), or written to ('log').
+
+    Returns
+    -------
+    callable, object or None
+        The one before.
+
+    Raises
+    ------
+    TypeError
+        func is none of these.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> def tell(what, flags):
+    ...     print("found:", what)
+    >>> before = np.seterrcall(tell)
+    >>> np.seterrcall(before) is tell
+    True
+    """
     return _core._seterrcall(func)
 
 
 def geterrcall():
-    """The callable or log object of the modes 'call' and 'log'."""
+    """What the modes 'call' and 'log' of floating-point conditions use.
+
+    Returns
+    -------
+    callable, object or None
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.geterrcall() is None
+    True
+    """
     return _core._geterrcall()
 
 
 class errstate:
-    """Context manager and decorator: other modes for floating-point conditions."""
+    """Other modes for floating-point conditions within a with block, or a function that is decorated.
+
+    Parameters
+    ----------
+    call : callable or object, optional
+        In the place of seterrcall's.
+    all, divide, over, under, invalid : str, optional
+        As in seterr.
+
+    Raises
+    ------
+    TypeError
+        One object is entered twice.
+
+    Notes
+    -----
+    What is recorded before the block runs before it, what is recorded within it at its end at the
+    latest.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> with np.errstate(divide="ignore"):
+    ...     print(1 / np.zeros(1))
+    [inf]
+    """
 
     __slots__ = ("_call", "_entered", "_modes", "_saved")
 

@@ -13,7 +13,24 @@ from ._joining import broadcast_shapes
 
 
 class ndindex:
-    """Iterates over the indices of a shape in row-major order."""
+    """The indices of a shape, one after the other in row-major order.
+
+    Parameters
+    ----------
+    *shape : ints, or one tuple of ints
+        The shape.
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> list(np.ndindex(2, 2))
+    [(0, 0), (0, 1), (1, 0), (1, 1)]
+    """
 
     def __init__(self, *shape):
         if len(shape) == 1 and isinstance(shape[0], tuple):
@@ -31,7 +48,21 @@ class ndindex:
 
 
 class ndenumerate:
-    """Iterates over (index, element) pairs."""
+    """The indices and the elements of an array, one pair after the other in row-major order.
+
+    Parameters
+    ----------
+    arr : array_like
+        The array.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> for index, x in np.ndenumerate([[5, 6]]):
+    ...     print(index, x)
+    (0, 0) 5
+    (0, 1) 6
+    """
 
     def __init__(self, arr):
         arr = asarray(arr)
@@ -45,7 +76,32 @@ class ndenumerate:
 
 
 class broadcast:
-    """The result of broadcasting several inputs, as an iterator over tuples of elements."""
+    """Several arrays stretched to one shape, as an iterator over tuples of their elements.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        At most 64.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not broadcast.
+
+    Notes
+    -----
+    Attributes: shape, nd (ndim), size and numiter, of the arrays together; index, the number of the
+    next tuple.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> both = np.broadcast([[1], [2]], [10, 20])
+    >>> both.shape, both.size
+    ((2, 2), 4)
+    >>> [int(x + y) for x, y in both]
+    [11, 21, 12, 22]
+    """
 
     def __init__(self, *arrays):
         self._arrays = []
@@ -63,13 +119,28 @@ class broadcast:
 
     @property
     def iters(self):
+        """The iterators over the elements of each array, stretched to the shape."""
         return tuple(
             (a if a.shape == self.shape else _core.broadcast_to(a, self.shape)).flat
             for a in self._arrays
         )
 
     def reset(self, /):
-        """Starts again."""
+        """Starts again with the first elements.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> both = np.broadcast([1, 2], 3)
+        >>> _ = next(both)
+        >>> both.reset()
+        >>> both.index
+        0
+        """
         self.index = 0
         self._tuples = None  # made when the first one is asked for
 
@@ -88,7 +159,40 @@ def nditer(
     op, flags=None, op_flags=None, op_dtypes=None, order="K", casting="safe", op_axes=None,
     itershape=None, buffersize=0,
 ):  # fmt: skip
-    """NumPy's multi-dimensional iterator, over the elements on the host."""
+    """NumPy's iterator over the elements of arrays, of the host.
+
+    Parameters
+    ----------
+    op : array_like, or sequence of them
+        The arrays. Those on a device are read on the host: written to only where the host shares the
+        memory (the CPU device).
+    flags : sequence of str, optional
+        What the iterator does: 'multi_index', 'external_loop', 'buffered', ...
+    op_flags : list of lists of str, optional
+        What is done with each array: 'readonly', 'readwrite', 'allocate', ...
+    op_dtypes : sequence of dtypes, optional
+        In which the elements are seen.
+    order : {'C', 'F', 'A', 'K'}
+        In which order; 'K' is that of the memory.
+    casting : str
+        Which casts are allowed.
+    op_axes : list of lists of ints, optional
+        Which axis of each array each axis of the iterator is.
+    itershape : tuple of ints, optional
+        The shape of the iterator.
+    buffersize : int
+        Elements in a buffer.
+
+    Returns
+    -------
+    numpy.nditer
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> [int(x) for x in np.nditer(np.arange(4).reshape(2, 2).T, order="C")]
+    [0, 2, 1, 3]
+    """
 
     def host(x):
         return _np.asarray(x) if _core._is_array(x) else x
@@ -112,6 +216,27 @@ def _axis_points(key, dtype=None):
 
 
 class _Grid:
+    """Grids written as slices in brackets: mgrid gives whole arrays, ogrid such as broadcast.
+
+    A slice start:stop:step is as in arange; start:stop:5j has five points and both ends. One slice
+    gives one array; several give an array of shape (n, ...), of ogrid a tuple.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.mgrid[0:2, 0:3]
+    array([[[0, 0, 0],
+            [1, 1, 1]],
+    <BLANKLINE>
+           [[0, 1, 2],
+            [0, 1, 2]]])
+    >>> np.ogrid[0:2, 0:3]
+    (array([[0],
+           [1]]), array([[0, 1, 2]]))
+    >>> np.mgrid[0:1:3j]
+    array([0. , 0.5, 1. ])
+    """
+
     def __init__(self, sparse):
         self.sparse = sparse
 
@@ -138,7 +263,21 @@ mgrid, ogrid = _Grid(False), _Grid(True)
 
 
 class _Concatenator:
-    """r_ and c_: slices and arrays written in brackets, joined."""
+    """Arrays joined in brackets: r_ along the first axis, c_ as columns.
+
+    Arrays, numbers and slices (start:stop:step, or start:stop:5j of five points with both ends) are
+    joined. A text in front, "axis,ndim,place", says along which axis, to how many dimensions arrays are
+    brought first, and where their own axes stand among them.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.r_[0, 5:8, [1, 2]]
+    array([0, 5, 6, 7, 1, 2])
+    >>> np.c_[[1, 2], [3, 4]]
+    array([[1, 3],
+           [2, 4]])
+    """
 
     def __init__(self, axis=0, ndmin=1, trans1d=-1):
         self.axis, self.ndmin, self.trans1d = axis, ndmin, trans1d

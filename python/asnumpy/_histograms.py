@@ -34,7 +34,37 @@ def _outer_edges(a, range):
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    """The edges that histogram would use."""
+    """The edges of the bins that histogram would use.
+
+    Parameters
+    ----------
+    a : array_like
+        The values, flattened.
+    bins : int, sequence or str
+        As in histogram.
+    range : (float, float), optional
+        Where the bins begin and end.
+    weights : array_like, optional
+        What each value counts; rules do not take them.
+
+    Returns
+    -------
+    ndarray
+        One more than there are bins.
+
+    Raises
+    ------
+    ValueError
+        As in histogram.
+    TypeError
+        A rule with weights.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.histogram_bin_edges([0, 1, 4], bins=4)
+    array([0., 1., 2., 3., 4.])
+    """
     a, weights = _histogram_input(a, weights)
     return _bin_edges(a, bins, range, weights)[0]
 
@@ -187,7 +217,40 @@ def _bin_edges(a, bins, range, weights, of_many=False):
 
 
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    """How many values fall into each bin."""
+    """How many values fall into each of the bins of a line.
+
+    Parameters
+    ----------
+    a : array_like
+        The values, flattened.
+    bins : int, sequence or str
+        The number of bins of equal width, their ascending edges, or a rule that finds the number:
+        'auto', 'fd', 'doane', 'scott', 'stone', 'rice', 'sturges' or 'sqrt'.
+    range : (float, float), optional
+        Where the bins begin and end, by default at the smallest and the largest value.
+    density : bool, optional
+        Gives a density, of integral 1, in place of counts.
+    weights : array_like, optional
+        What each value counts.
+
+    Returns
+    -------
+    hist : ndarray
+        int64, float64 for a density; of weights their dtype.
+    edges : ndarray
+        One more; a bin holds its left edge, the last one both.
+
+    Raises
+    ------
+    ValueError
+        Edges that descend, a range that is empty or not finite, or weights of another shape.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.histogram([1, 2, 2, 4], bins=[1, 2, 3, 4])
+    (array([1, 2, 1]), array([1, 2, 3, 4]))
+    """
     a, weights = _histogram_input(a, weights)
     edges, uniform = _bin_edges(a, bins, range, weights)
     dtype = _np.dtype(_np.intp) if weights is None else weights.dtype
@@ -261,7 +324,41 @@ def _sorted_counts(a, weights, edges):
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
-    """A histogram in several dimensions."""
+    """How many points of a space fall into each of the bins of a grid.
+
+    Parameters
+    ----------
+    sample : array_like of shape (n, d), or sequence of d arrays
+        The coordinates of the points.
+    bins : int, or sequence of d ints or edges
+        As in histogram, of all axes or of each.
+    range : sequence of d pairs or None, optional
+        Where the bins of each axis begin and end.
+    density : bool, optional
+        Gives a density, of integral 1, in place of counts.
+    weights : array_like, shape (n,), optional
+        What each point counts.
+
+    Returns
+    -------
+    hist : ndarray of float64, of d dimensions
+    edges : tuple of d ndarrays
+        The edges of the bins.
+
+    Raises
+    ------
+    ValueError
+        bins or range is not of d axes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> points = np.array([[0, 0], [1, 0], [1, 1]])
+    >>> hist, edges = np.histogramdd(points, bins=2)
+    >>> hist
+    array([[1., 0.],
+           [1., 1.]])
+    """
     if isinstance(sample, _core.ndarray | _np.ndarray) and sample.ndim == 2:
         sample = asanyarray(sample)
     else:
@@ -315,7 +412,41 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
-    """A histogram in two dimensions."""
+    """How many points of a plane fall into each of the bins of a grid.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        The coordinates of the points.
+    bins : int, pair of ints, edges, or pair of edges
+        As in histogram, of both axes or of each.
+    range : pair of pairs, optional
+        Where the bins of each axis begin and end.
+    density : bool, optional
+        Gives a density, of integral 1, in place of counts.
+    weights : array_like, shape (n,), optional
+        What each point counts.
+
+    Returns
+    -------
+    hist : ndarray of float64
+        x along the first axis, y along the second.
+    xedges, yedges : ndarray
+        The edges of the bins.
+
+    Raises
+    ------
+    ValueError
+        x and y have different lengths.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> hist, xedges, yedges = np.histogram2d([0, 1, 1], [0, 0, 1], bins=2)
+    >>> hist
+    array([[1., 0.],
+           [1., 1.]])
+    """
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
     try:

@@ -30,7 +30,7 @@ def _device(x):
 def _wrapped(function, reads=False):
     """NumPy's function with arrays moved to the host before and back after."""
 
-    @functools.wraps(function)
+    @functools.wraps(function, updated=())  # NumPy's own text would come with its __dict__
     def call(*args, **kwargs):
         if kwargs:
             kwargs.pop("like", None)
@@ -40,6 +40,7 @@ def _wrapped(function, reads=False):
 
     call.__signature__ = inspect.signature(function)
     call.__module__ = "asnumpy"
+    call.__doc__ = _core._doc(function.__name__)
     return call
 
 
@@ -61,16 +62,40 @@ fromregex = _wrapped(_np.fromregex, reads=True)
 
 
 class NpzFile(_np.lib.npyio.NpzFile):
-    """An open .npz archive; its arrays are loaded on the device when they are asked for."""
+    """An open .npz archive, as load gives it: a mapping from names to arrays.
+
+    An array is read, to the device, when it is asked for. close(), or a with block, closes the file.
+
+    Parameters
+    ----------
+    fid : file object
+        The archive; the others are those of load.
+    own_fid, allow_pickle, pickle_kwargs, max_header_size
+        Whether closing closes the file, whether pickles may be loaded, keywords of pickle.load, the
+        longest header of an array.
+
+    Examples
+    --------
+    >>> import asnumpy as np, io
+    >>> file = io.BytesIO()
+    >>> np.savez(file, a=np.arange(3), b=np.ones(2))
+    >>> _ = file.seek(0)
+    >>> with np.load(file) as archive:
+    ...     print(archive.files, archive["a"])
+    ['a', 'b'] [0 1 2]
+    """
 
     def __getitem__(self, key):
         return _device(super().__getitem__(key))
 
 
-@functools.wraps(_np.load)
+@functools.wraps(_np.load, updated=())
 def load(*args, **kwargs):
     result = _np.load(*args, **kwargs)
     if not isinstance(result, _np.lib.npyio.NpzFile):
         return _device(result)
     result.__class__ = NpzFile  # the archive that load opened, with device arrays on request
     return result
+
+
+load.__doc__ = _core._doc("load")

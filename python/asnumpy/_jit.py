@@ -194,35 +194,38 @@ def jit(
 ):
     """Traces a function once for each kind of arguments, and replays what it launched.
 
-    The first call with arrays of some dtypes, shapes and strides runs `function` and writes down what the library
-    launches; later calls with arrays of that kind launch the same at once. Python code runs in the first call alone:
-    conditions on shapes are decided then, a look at an array's value is a RuntimeError that names its line.
+    The first call with arrays of some dtypes, shapes and strides runs the function and writes down what
+    the library launches; later calls with arrays of that kind launch the same at once. Python code runs
+    in the first call alone: conditions on shapes are decided then, a look at an array's value is a
+    RuntimeError that names its line.
 
     Parameters
     ----------
     function : callable
-        Takes and returns arrays, numbers, strings, None, and tuples, lists and dicts of these. NumPy arrays become
-        arrays of asnumpy over the same memory. Writes to arguments happen. Full reductions and elements are 0-d arrays.
+        Takes and returns arrays, numbers, strings, None, and tuples, lists and dicts of these. NumPy
+        arrays become arrays of asnumpy over the same memory. Writes to arguments happen. Full
+        reductions and elements are 0-d arrays. Without it jit is a decorator with options.
     static_argnums, static_argnames : int or str, or tuples of them
-        Arguments that are no arrays: hashable, known to the trace, which is made again for each value. Numbers and
-        strings are that without being named.
+        Arguments that are no arrays: hashable, known to the trace, which is made again for each value.
+        Numbers and strings are that without being named.
     maxsize : int
         How many traces are kept; the one not called for longest goes.
     native : bool
-        Whether the small programs of a trace that is called often (or made by `compile`) are compiled by the
-        system's C compiler, to code for just their shapes, kept on disk. Same results; what gains are steps of a
-        few thousand elements and less. Without a compiler a RuntimeWarning says so, and nothing else changes.
+        Whether the small programs of a trace that is called often (or made by compile) are compiled by
+        the system's C compiler, to code for just their shapes, kept on disk. Same results; what gains
+        are steps of a few thousand elements and less. Without a compiler a RuntimeWarning says so, and
+        nothing else changes.
 
     Returns
     -------
     callable
-        With `compile(*shapes, dtype=float)`, `explain()`, `cache_info()`, `cache_clear()` and `__wrapped__`.
+        With compile(*shapes, dtype=float), explain(), cache_info(), cache_clear() and __wrapped__.
 
     Raises
     ------
     RuntimeError
-        In the first call: a value is asked for, an operation runs on the host, or an array
-        made in the trace outlives it.
+        In the first call: a value is asked for, an operation runs on the host, or an array made in the
+        trace outlives it.
     TypeError
         An argument or a result is of another type; a static argument is not hashable.
 
@@ -253,7 +256,31 @@ def jit(
 
 @contextlib.contextmanager
 def disable_jit(disable=True):
-    """Within the block jitted functions run as they are written (everywhere: `ASNUMPY_REPLAY=0`)."""
+    """Runs jitted functions as they are written, within a with block.
+
+    ASNUMPY_REPLAY=0 does so everywhere.
+
+    Parameters
+    ----------
+    disable : bool
+        False: jits them again.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> @np.jit
+    ... def f(x):
+    ...     print("as it is written")
+    ...     return x + 1
+    >>> with np.disable_jit():
+    ...     _ = f(np.ones(2)), f(np.ones(2))
+    as it is written
+    as it is written
+    """
     before = _core._set_jit(not disable)
     try:
         yield

@@ -12,7 +12,24 @@ from ._core import asanyarray, asarray, concatenate, empty
 
 
 def atleast_1d(*arys):
-    """The inputs with at least one dimension."""
+    """Arrays with at least one dimension.
+
+    Parameters
+    ----------
+    *arys : array_like
+        A number becomes an array of one element; all else stays as it is.
+
+    Returns
+    -------
+    ndarray, or tuple of ndarrays
+        One for each argument, views where that is possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.atleast_1d(3, [4, 5])
+    (array([3]), array([4, 5]))
+    """
     if len(arys) == 1:
         a = asanyarray(arys[0])
         return a if a.ndim else a.reshape(1)
@@ -20,7 +37,24 @@ def atleast_1d(*arys):
 
 
 def atleast_2d(*arys):
-    """The inputs with at least two dimensions, new ones in front."""
+    """Arrays with at least two dimensions; new ones come first.
+
+    Parameters
+    ----------
+    *arys : array_like
+        A vector becomes one row.
+
+    Returns
+    -------
+    ndarray, or tuple of ndarrays
+        One for each argument, views where that is possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.atleast_2d([1, 2])
+    array([[1, 2]])
+    """
     return _row(arys[0]) if len(arys) == 1 else tuple(map(_row, arys))
 
 
@@ -39,7 +73,24 @@ def _deep(a):
 
 
 def atleast_3d(*arys):
-    """The inputs with at least three dimensions."""
+    """Arrays with at least three dimensions.
+
+    Parameters
+    ----------
+    *arys : array_like
+        A vector of n elements gets the shape (1, n, 1), a matrix (m, n) the shape (m, n, 1).
+
+    Returns
+    -------
+    ndarray, or tuple of ndarrays
+        One for each argument, views where that is possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.atleast_3d([1, 2]).shape
+    (1, 2, 1)
+    """
     return _deep(arys[0]) if len(arys) == 1 else tuple(map(_deep, arys))
 
 
@@ -50,7 +101,31 @@ def _normalize(axis, ndim, name=None):
 
 
 def row_stack(tup, *, dtype=None, casting="same_kind"):
-    """vstack by its old name."""
+    """Arrays stacked row-wise; the old name of vstack, which is deprecated.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        As vstack has it.
+    dtype : dtype, optional
+        Of the result.
+    casting : str
+        Which casts to dtype are allowed.
+
+    Returns
+    -------
+    ndarray
+        A new array of two dimensions or more.
+
+    Examples
+    --------
+    >>> import asnumpy as np, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     np.row_stack([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
     warnings.warn(
         "`row_stack` alias is deprecated. Use `np.vstack` directly.",
         DeprecationWarning,
@@ -60,7 +135,35 @@ def row_stack(tup, *, dtype=None, casting="same_kind"):
 
 
 def block(arrays):
-    """An array assembled from nested lists of blocks."""
+    """An array assembled from nested lists of blocks.
+
+    Parameters
+    ----------
+    arrays : nested list of array_like
+        Blocks of the innermost lists are joined along the last axis, those of the lists around them
+        along the one before, and so on. Numbers and arrays of fewer dimensions get axes in front.
+
+    Returns
+    -------
+    ndarray
+        A new array.
+
+    Raises
+    ------
+    ValueError
+        Lists of different depths, an empty list, or blocks that do not fit.
+    TypeError
+        A tuple in the place of a list.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> one, two = np.ones((2, 2), int), np.full((2, 1), 2)
+    >>> np.block([[one, two], [3, 4, 5]])
+    array([[1, 1, 2],
+           [1, 1, 2],
+           [3, 4, 5]])
+    """
 
     def depth(x):
         if isinstance(x, tuple):
@@ -100,7 +203,34 @@ def block(arrays):
 
 
 def array_split(ary, indices_or_sections, axis=0):
-    """An array split into parts that need not be equal."""
+    """An array split into parts along an axis, of lengths that need not be equal.
+
+    Parameters
+    ----------
+    ary : array_like
+        The array.
+    indices_or_sections : int or sequence of ints
+        The number of parts (the first ones are longer by one where they cannot be equal), or the
+        positions before which to cut.
+    axis : int
+        Along which it is cut.
+
+    Returns
+    -------
+    list of ndarrays
+        Views of ary.
+
+    Raises
+    ------
+    ValueError
+        The number of parts is not positive.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.array_split(np.arange(5), 2)
+    [array([0, 1, 2]), array([3, 4])]
+    """
     ary = asanyarray(ary)
     total = ary.shape[axis]
     try:
@@ -122,7 +252,35 @@ def array_split(ary, indices_or_sections, axis=0):
 
 
 def split(ary, indices_or_sections, axis=0):
-    """An array split into equal parts."""
+    """An array split into parts along an axis, which are equal where their number is given.
+
+    Parameters
+    ----------
+    ary : array_like
+        The array.
+    indices_or_sections : int or sequence of ints
+        The number of parts, or the positions before which to cut.
+    axis : int
+        Along which it is cut.
+
+    Returns
+    -------
+    list of ndarrays
+        Views of ary.
+
+    Raises
+    ------
+    ValueError
+        So many equal parts are not possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.split(np.arange(6), 3)
+    [array([0, 1]), array([2, 3]), array([4, 5])]
+    >>> np.split(np.arange(6), [1, 4])
+    [array([0]), array([1, 2, 3]), array([4, 5])]
+    """
     ary = asanyarray(ary)
     if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
@@ -130,7 +288,33 @@ def split(ary, indices_or_sections, axis=0):
 
 
 def hsplit(ary, indices_or_sections):
-    """split along the second axis (the first of a 1-d array)."""
+    """An array split along its second axis; a vector along its only one.
+
+    Parameters
+    ----------
+    ary : array_like
+        The array, of one dimension at least.
+    indices_or_sections : int or sequence of ints
+        The number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of ndarrays
+        Views of ary.
+
+    Raises
+    ------
+    ValueError
+        ary has no dimension, or so many equal parts are not possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> left, right = np.hsplit(np.arange(8).reshape(2, 4), 2)
+    >>> right
+    array([[2, 3],
+           [6, 7]])
+    """
     ary = asanyarray(ary)
     if ary.ndim == 0:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
@@ -138,21 +322,93 @@ def hsplit(ary, indices_or_sections):
 
 
 def vsplit(ary, indices_or_sections):
-    """split along the first axis."""
+    """An array split along its first axis.
+
+    Parameters
+    ----------
+    ary : array_like
+        The array, of two dimensions at least.
+    indices_or_sections : int or sequence of ints
+        The number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of ndarrays
+        Views of ary.
+
+    Raises
+    ------
+    ValueError
+        ary has fewer dimensions, or so many equal parts are not possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.vsplit(np.arange(4).reshape(2, 2), 2)
+    [array([[0, 1]]), array([[2, 3]])]
+    """
     if asanyarray(ary).ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 
 def dsplit(ary, indices_or_sections):
-    """split along the third axis."""
+    """An array split along its third axis.
+
+    Parameters
+    ----------
+    ary : array_like
+        The array, of three dimensions at least.
+    indices_or_sections : int or sequence of ints
+        The number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of ndarrays
+        Views of ary.
+
+    Raises
+    ------
+    ValueError
+        ary has fewer dimensions, or so many equal parts are not possible.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> [part.shape for part in np.dsplit(np.zeros((2, 3, 4)), [1])]
+    [(2, 3, 1), (2, 3, 3)]
+    """
     if asanyarray(ary).ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
 
 
 def unstack(x, /, *, axis=0):
-    """The sub-arrays along an axis, as a tuple."""
+    """The sub-arrays along an axis; the reverse of stack.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    axis : int
+        The axis that goes away.
+
+    Returns
+    -------
+    tuple of ndarrays
+        Views of x, x.shape[axis] of them.
+
+    Raises
+    ------
+    ValueError
+        x has no dimension.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.unstack(np.array([[1, 2], [3, 4]]), axis=1)
+    (array([1, 3]), array([2, 4]))
+    """
     x = asanyarray(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
@@ -165,7 +421,28 @@ def unstack(x, /, *, axis=0):
 
 
 def broadcast_shapes(*args):
-    """The shape that shapes broadcast to."""
+    """The shape that shapes broadcast to.
+
+    Parameters
+    ----------
+    *args : tuple of ints, or int
+        The shapes.
+
+    Returns
+    -------
+    tuple of ints
+
+    Raises
+    ------
+    ValueError
+        They do not broadcast.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.broadcast_shapes((3, 1), (4,), (2, 1, 1))
+    (2, 3, 4)
+    """
     first = args[0] if args else ()
     for shape in args:
         if shape.__class__ is not tuple:
@@ -190,7 +467,34 @@ def _stretched(shapes):
 
 
 def broadcast_arrays(*args, subok=False):
-    """The inputs, stretched to their common shape; what is stretched may be written, as NumPy still has it."""
+    """Arrays stretched to their common shape.
+
+    Parameters
+    ----------
+    *args : array_like
+        Arrays whose shapes broadcast.
+    subok : bool
+        Lets subclasses through.
+
+    Returns
+    -------
+    tuple of ndarrays
+        Views, of which several elements may share their memory. They may be written, as NumPy has it
+        until that goes away; NumPy warns and so does this.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.broadcast_arrays([[1], [2]], [10, 20])
+    (array([[1, 1],
+           [2, 2]]), array([[10, 20],
+           [10, 20]]))
+    """
     arrays = [_core.array(a, copy=None, subok=subok) for a in args]
     shape = broadcast_shapes(*[a.shape for a in arrays])
     return tuple(a if a.shape == shape else _writable(a, shape, subok) for a in arrays)
@@ -205,7 +509,27 @@ def _writable(a, shape, subok):
 
 
 def tile(A, reps):
-    """A repeated along each axis."""
+    """An array repeated along each axis.
+
+    Parameters
+    ----------
+    A : array_like
+        What is repeated.
+    reps : int or sequence of ints
+        How often along each axis; the shorter of A.shape and reps gets ones in front.
+
+    Returns
+    -------
+    ndarray
+        A new array.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.tile([1, 2], (2, 2))
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
+    """
     try:
         reps = tuple(reps)
     except TypeError:
@@ -226,7 +550,32 @@ def tile(A, reps):
 
 
 def resize(a, new_shape):
-    """The elements of a, repeated or cut to a new shape."""
+    """The elements of an array, repeated or cut to a new shape.
+
+    Parameters
+    ----------
+    a : array_like
+        Its elements are taken in row-major order, over and over again.
+    new_shape : int or tuple of ints
+        The shape.
+
+    Returns
+    -------
+    ndarray
+        A new array. (The method ndarray.resize changes its array, and fills it up with zeros.)
+
+    Raises
+    ------
+    ValueError
+        A negative length.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.resize([1, 2, 3], (2, 4))
+    array([[1, 2, 3, 1],
+           [2, 3, 1, 2]])
+    """
     if isinstance(new_shape, int | _np.integer):
         new_shape = (new_shape,)
     new_shape = tuple(new_shape)
@@ -243,7 +592,36 @@ def resize(a, new_shape):
 
 
 def append(arr, values, axis=None):
-    """arr with values joined at its end."""
+    """An array with values joined at its end.
+
+    Parameters
+    ----------
+    arr : array_like
+        The first part.
+    values : array_like
+        The second part; with axis its shape is that of arr but for that axis.
+    axis : int, optional
+        Along which they are joined; by default both are flattened first.
+
+    Returns
+    -------
+    ndarray
+        A new array: arr stays as it is.
+
+    Raises
+    ------
+    ValueError
+        The shapes differ in another axis.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.append([1, 2], [[3], [4]])
+    array([1, 2, 3, 4])
+    >>> np.append([[1, 2]], [[3, 4]], axis=0)
+    array([[1, 2],
+           [3, 4]])
+    """
     arr = asanyarray(arr)
     if axis is None:
         return concatenate((arr.ravel(), asanyarray(values).ravel()), axis=0)
@@ -267,7 +645,36 @@ def _indices(obj):
 
 
 def delete(arr, obj, axis=None):
-    """arr without the sub-arrays at obj."""
+    """An array without some of its sub-arrays.
+
+    Parameters
+    ----------
+    arr : array_like
+        The array.
+    obj : int, slice, sequence of ints or of bools
+        Which are left out, by their positions along axis; bools mark them.
+    axis : int, optional
+        By default the array is flattened first.
+
+    Returns
+    -------
+    ndarray
+        A new array.
+
+    Raises
+    ------
+    IndexError
+        A position that does not exist.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.delete([10, 20, 30, 40], [0, 2])
+    array([20, 40])
+    >>> np.delete(np.arange(6).reshape(2, 3), 1, axis=1)
+    array([[0, 2],
+           [3, 5]])
+    """
     arr, axis = _axis_of(asarray(arr), axis)
     n = arr.shape[axis]
     if type(obj) is int and -n <= obj < n:
@@ -295,7 +702,38 @@ def _in_order(result, arr):
 
 
 def insert(arr, obj, values, axis=None):
-    """arr with values put before the positions obj."""
+    """An array with values put before some of its positions.
+
+    Parameters
+    ----------
+    arr : array_like
+        The array.
+    obj : int, slice, sequence of ints or of bools
+        The positions along axis, in arr, before which values go.
+    values : array_like
+        Cast to arr's dtype; broadcast to what is inserted.
+    axis : int, optional
+        By default the array is flattened first.
+
+    Returns
+    -------
+    ndarray
+        A new array.
+
+    Raises
+    ------
+    IndexError
+        A position that does not exist.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.insert([1, 2, 3], 1, 99)
+    array([ 1, 99,  2,  3])
+    >>> np.insert([[1, 2], [3, 4]], 1, [7, 8], axis=1)
+    array([[1, 7, 2],
+           [3, 8, 4]])
+    """
     arr, axis = _axis_of(asarray(arr), axis)
     n = arr.shape[axis]
     if type(obj) is int and -n <= obj <= n and arr.ndim == 1:
@@ -341,7 +779,35 @@ def insert(arr, obj, values, axis=None):
 
 
 def trim_zeros(filt, trim="fb", axis=None):
-    """A sequence without its leading and trailing zeros."""
+    """A sequence, or an array, without its leading and trailing zeros.
+
+    Parameters
+    ----------
+    filt : array_like
+        A list or tuple gives a list or tuple; an array of any dimensions an array.
+    trim : str
+        'f' (front), 'b' (back) or 'fb' (both).
+    axis : int or sequence of ints, optional
+        Along which slices of zeros are cut off; by default all.
+
+    Returns
+    -------
+    ndarray, list or tuple
+        Of arrays a view.
+
+    Raises
+    ------
+    ValueError
+        trim has other letters.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.trim_zeros(np.array([0, 0, 1, 0, 2, 0]))
+    array([1, 0, 2])
+    >>> np.trim_zeros([0, 1, 0], "f")
+    [1, 0]
+    """
     a = asarray(filt)
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):

@@ -16,7 +16,28 @@ def _finite(*numbers):
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether elements are equal within atol + rtol * |b|."""
+    """Where elements of two arrays are equal within a tolerance.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays, which broadcast.
+    rtol, atol : array_like
+        Elements are close where abs(a - b) <= atol + rtol * abs(b): b is the one to compare with.
+    equal_nan : bool
+        Whether NaN is close to NaN.
+
+    Returns
+    -------
+    ndarray of bool, or bool
+        Infinities are close where they are equal.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.isclose([1.0, 2.0, np.inf], [1.0 + 1e-9, 2.1, np.inf])
+    array([ True, False,  True])
+    """
     # Python numbers stay weak: 0.1 is close to float32(0.1) in float32.
     numbers = (bool, int, float, complex)
     x = a if type(a) in numbers and type(b) not in numbers else asanyarray(a)
@@ -41,12 +62,52 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are equal within a tolerance."""
+    """Whether all elements of two arrays are equal within a tolerance.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays, which broadcast.
+    rtol, atol : array_like
+        Elements are close where abs(a - b) <= atol + rtol * abs(b): b is the one to compare with.
+    equal_nan : bool
+        Whether NaN is close to NaN.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.allclose([1e10, 1e-8], [1.00001e10, 1e-9])
+    True
+    >>> np.allclose([1.0, np.nan], [1.0, np.nan])
+    False
+    """
     return bool(_core.all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)))
 
 
 def array_equal(a1, a2, equal_nan=False):
-    """Whether two arrays have the same shape and elements."""
+    """Whether two arrays have the same shape and the same elements.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        The arrays.
+    equal_nan : bool
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.array_equal([1, 2], [1, 2]), np.array_equal([1, 2], [[1, 2]])
+    (True, False)
+    """
     try:
         a1, a2 = asarray(a1), asarray(a2)
     except Exception:
@@ -60,7 +121,24 @@ def array_equal(a1, a2, equal_nan=False):
 
 
 def array_equiv(a1, a2):
-    """Whether two arrays broadcast and are then equal."""
+    """Whether two arrays have the same elements once one is stretched to the other's shape.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        The arrays.
+
+    Returns
+    -------
+    bool
+        False where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
     try:
         a1, a2 = asarray(a1), asarray(a2)
         _np.broadcast_shapes(a1.shape, a2.shape)
@@ -73,7 +151,23 @@ def array_equiv(a1, a2):
 
 
 def iscomplexobj(x):
-    """Whether an object's dtype is complex."""
+    """Whether the dtype of an object is complex, whatever the elements are.
+
+    Parameters
+    ----------
+    x : object
+        An array, a number, or what becomes one.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.iscomplexobj(np.array([1 + 0j])), np.iscomplexobj([1.0])
+    (True, False)
+    """
     try:
         kind = x.dtype.type
     except AttributeError:
@@ -82,12 +176,44 @@ def iscomplexobj(x):
 
 
 def isrealobj(x):
-    """Whether an object's dtype is not complex."""
+    """Whether the dtype of an object is not complex, whatever the elements are.
+
+    Parameters
+    ----------
+    x : object
+        An array, a number, or what becomes one.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.isrealobj([1.0, 2.0]), np.isrealobj(np.array([1 + 0j]))
+    (True, False)
+    """
     return not iscomplexobj(x)
 
 
 def iscomplex(x):
-    """Where the imaginary part is not zero."""
+    """Where the imaginary part is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers.
+
+    Returns
+    -------
+    ndarray of bool, or bool
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.iscomplex([1 + 1j, 2 + 0j])
+    array([ True, False])
+    """
     x = asanyarray(x)
     if x.dtype.kind == "c":
         return x.imag != 0
@@ -104,13 +230,59 @@ def _real_only(x, name):
 
 
 def isposinf(x, out=None):
-    """Where x is +infinity."""
+    """Where elements are plus infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray of bool, or bool
+
+    Raises
+    ------
+    TypeError
+        x is complex.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.isposinf([-np.inf, 0.0, np.inf])
+    array([False, False,  True])
+    """
     x = _real_only(x, "isposinf")
     return _core.logical_and(_core.isinf(x), ~_signbit(x), out)
 
 
 def isneginf(x, out=None):
-    """Where x is -infinity."""
+    """Where elements are minus infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray of bool, or bool
+
+    Raises
+    ------
+    TypeError
+        x is complex.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.isneginf([-np.inf, 0.0, np.inf])
+    array([ True, False, False])
+    """
     x = _real_only(x, "isneginf")
     return _core.logical_and(_core.isinf(x), _signbit(x), out)
 
@@ -120,7 +292,27 @@ def _signbit(x):
 
 
 def real_if_close(a, tol=100):
-    """The real part if every imaginary part is within tol machine epsilons of zero."""
+    """The real parts, if all imaginary parts are nearly zero; else the array.
+
+    Parameters
+    ----------
+    a : array_like
+        Numbers.
+    tol : float
+        How near: above 1 in machine epsilons of the dtype, else as it is.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.real_if_close([1 + 1e-15j, 2])
+    array([1., 2.])
+    >>> np.real_if_close([1 + 1e-3j, 2])
+    array([1.+0.001j, 2.+0.j   ])
+    """
     a = asanyarray(a)
     if a.dtype.kind != "c":
         return a
@@ -130,7 +322,29 @@ def real_if_close(a, tol=100):
 
 
 def common_type(*arrays):
-    """The scalar type of the floats that arrays promote to."""
+    """The floating scalar type that holds the elements of all arrays.
+
+    Parameters
+    ----------
+    *arrays : ndarray
+        Of numbers.
+
+    Returns
+    -------
+    type
+        A NumPy scalar type: complex where an array is, float64 where one is of integers.
+
+    Raises
+    ------
+    TypeError
+        An array is not of numbers.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.common_type(np.arange(2, dtype=np.float32), np.arange(2)) is np.float64
+    True
+    """
     complex_, best = False, 0
     sizes = [_np.float16, _np.float32, _np.float64]
     for a in arrays:
@@ -146,12 +360,52 @@ def common_type(*arrays):
 
 
 def min_scalar_type(a, /):
-    """The dtype of the smallest size that holds a scalar; of an array with axes, its own."""
+    """The dtype of the smallest size that holds a number; of an array with axes its own.
+
+    Parameters
+    ----------
+    a : scalar or array_like
+        The number.
+
+    Returns
+    -------
+    dtype
+        Integers are not made floats; of a positive one the dtype is unsigned.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.min_scalar_type(300), np.min_scalar_type(-1), np.min_scalar_type(1e50)
+    (dtype('uint16'), dtype('int8'), dtype('float64'))
+    """
     return _np.min_scalar_type(_np.asarray(a) if _core._is_array(a) else a)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
-    """NaN and infinities replaced by numbers."""
+    """NaN and infinities replaced by numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers.
+    copy : bool
+        False: in place, where x is an array.
+    nan : scalar or array_like
+        In the place of NaN; by default 0.
+    posinf, neginf : scalar or array_like, optional
+        In the place of the infinities; by default the largest and the smallest number of the dtype.
+
+    Returns
+    -------
+    ndarray or scalar
+        Of x's dtype.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nan_to_num([np.nan, 1.0, np.inf], posinf=99)
+    array([ 0.,  1., 99.])
+    """
     x = _core.array(x, subok=True, copy=True if copy else None)
     scalar = x.ndim == 0
     if x.dtype.kind not in "fc":
@@ -168,7 +422,26 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 
 def angle(z, deg=False):
-    """The angle of complex numbers."""
+    """The angle of complex numbers in the plane, from the positive real axis.
+
+    Parameters
+    ----------
+    z : array_like
+        Numbers, complex or real.
+    deg : bool
+        Degrees in place of radians.
+
+    Returns
+    -------
+    ndarray or scalar
+        In (-pi, pi].
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.angle([1, 1j, -1], deg=True)
+    array([  0.,  90., 180.])
+    """
     z = asanyarray(z)
     imag, real = (z.imag, z.real) if z.dtype.kind == "c" else (0, z)
     a = _core.arctan2(imag, real)
@@ -176,12 +449,47 @@ def angle(z, deg=False):
 
 
 def fix(x, out=None):
-    """Rounded towards zero."""
+    """Rounds towards zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : ndarray, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray or scalar
+        Of x's dtype.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fix([1.7, -1.7])
+    array([ 1., -1.])
+    """
     return _core.trunc(asanyarray(x), out=out)
 
 
 def sinc(x):
-    """sin(pi x) / (pi x)."""
+    """The function sin(pi x) / (pi x), which is 1 at 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers.
+
+    Returns
+    -------
+    ndarray or scalar
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.sinc([0.0, 0.5, 1.0]).round(4)
+    array([1.    , 0.6366, 0.    ])
+    """
     x = asanyarray(x)
     if x.dtype.kind not in "fc":
         x = x.astype(_np.float64)
@@ -225,7 +533,29 @@ def _chebyshev(x, coefficients):
 
 
 def i0(x):
-    """Modified Bessel function of the first kind, order 0."""
+    """The modified Bessel function of the first kind, of order 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become float64.
+
+    Returns
+    -------
+    ndarray
+        Of x's shape. Chebyshev series (Clenshaw, "Chebyshev Series for Mathematical Functions", 1962).
+
+    Raises
+    ------
+    TypeError
+        x is complex.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.i0([0.0, 1.0]).round(6)
+    array([1.      , 1.266066])
+    """
     x = asanyarray(x)
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")

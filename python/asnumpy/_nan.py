@@ -42,7 +42,35 @@ def _given(**kwargs):
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    """sum with NaN as 0."""
+    """The sum of the elements, with NaN taken as 0, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    dtype : dtype, optional
+        In which is added.
+    out : ndarray, optional
+        Receives the result.
+    keepdims : bool
+        The axes stay, with length 1.
+    initial : scalar, optional
+        A first summand.
+    where : array of bool, optional
+        Elements that count.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nansum([[1, np.nan], [3, 4]], axis=1)
+    array([1., 7.])
+    """
     a, _ = _filled(a, 0)
     return a.sum(axis=axis, dtype=dtype, out=out,
                  **_given(keepdims=keepdims, initial=initial, where=where))  # fmt: skip
@@ -51,19 +79,91 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoVal
 def nanprod(
     a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue
 ):
-    """prod with NaN as 1."""
+    """The product of the elements, with NaN taken as 1, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    dtype : dtype, optional
+        In which is multiplied.
+    out : ndarray, optional
+        Receives the result.
+    keepdims : bool
+        The axes stay, with length 1.
+    initial : scalar, optional
+        A first factor.
+    where : array of bool, optional
+        Elements that count.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanprod([[2, np.nan], [3, 4]], axis=1)
+    array([ 2., 12.])
+    """
     a, _ = _filled(a, 1)
     return a.prod(axis=axis, dtype=dtype, out=out,
                   **_given(keepdims=keepdims, initial=initial, where=where))  # fmt: skip
 
 
 def nancumsum(a, axis=None, dtype=None, out=None):
-    """cumsum with NaN as 0."""
+    """Running sums along an axis, with NaN taken as 0.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int, optional
+        The axis; by default the array is flattened first.
+    dtype : dtype, optional
+        In which is added.
+    out : ndarray, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nancumsum([1, np.nan, 3])
+    array([1., 1., 4.])
+    """
     return _core.cumsum(_filled(a, 0)[0], axis=axis, dtype=dtype, out=out)
 
 
 def nancumprod(a, axis=None, dtype=None, out=None):
-    """cumprod with NaN as 1."""
+    """Running products along an axis, with NaN taken as 1.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int, optional
+        The axis; by default the array is flattened first.
+    dtype : dtype, optional
+        In which is multiplied.
+    out : ndarray, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nancumprod([2, np.nan, 3])
+    array([2., 2., 6.])
+    """
     return _core.cumprod(_filled(a, 1)[0], axis=axis, dtype=dtype, out=out)
 
 
@@ -78,12 +178,76 @@ def _nan_extreme(op, a, axis, out, keepdims, initial, where):
 
 
 def nanmax(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    """max that ignores NaN."""
+    """The largest element, NaN left out, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    keepdims : bool
+        The axes stay, with length 1.
+    initial : scalar, optional
+        The least that the result can be.
+    where : array of bool, optional
+        Elements that count.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        NaN, with a RuntimeWarning, where a slice has nothing else.
+
+    Raises
+    ------
+    ValueError
+        There are no elements and no initial.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanmax([[1, np.nan], [3, 2]], axis=0)
+    array([3., 2.])
+    """
     return _nan_extreme(_core.fmax, a, axis, out, keepdims, initial, where)
 
 
 def nanmin(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    """min that ignores NaN."""
+    """The smallest element, NaN left out, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    keepdims : bool
+        The axes stay, with length 1.
+    initial : scalar, optional
+        The most that the result can be.
+    where : array of bool, optional
+        Elements that count.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        NaN, with a RuntimeWarning, where a slice has nothing else.
+
+    Raises
+    ------
+    ValueError
+        There are no elements and no initial.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanmin([[1, np.nan], [3, 2]], axis=0)
+    array([1., 2.])
+    """
     return _nan_extreme(_core.fmin, a, axis, out, keepdims, initial, where)
 
 
@@ -95,17 +259,100 @@ def _nan_arg(function, fill, a, axis, out, keepdims):
 
 
 def nanargmax(a, axis=None, out=None, *, keepdims=_NoValue):
-    """argmax that ignores NaN."""
+    """Index of the largest element, NaN left out, of all of them or along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int, optional
+        The axis searched along; by default the array is flattened first.
+    out : ndarray, optional
+        Receives the indices.
+    keepdims : bool
+        The axis stays, with length 1.
+
+    Returns
+    -------
+    ndarray of int64 or NumPy int64
+        The first one where several are largest.
+
+    Raises
+    ------
+    ValueError
+        A slice has nothing but NaN, or no elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanargmax([[np.nan, 4], [2, 3]], axis=0)
+    array([1, 0])
+    """
     return _nan_arg(_core.argmax, -_np.inf, a, axis, out, keepdims)
 
 
 def nanargmin(a, axis=None, out=None, *, keepdims=_NoValue):
-    """argmin that ignores NaN."""
+    """Index of the smallest element, NaN left out, of all of them or along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : int, optional
+        The axis searched along; by default the array is flattened first.
+    out : ndarray, optional
+        Receives the indices.
+    keepdims : bool
+        The axis stays, with length 1.
+
+    Returns
+    -------
+    ndarray of int64 or NumPy int64
+        The first one where several are smallest.
+
+    Raises
+    ------
+    ValueError
+        A slice has nothing but NaN, or no elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanargmin([[np.nan, 4], [2, 3]], axis=0)
+    array([1, 1])
+    """
     return _nan_arg(_core.argmin, _np.inf, a, axis, out, keepdims)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
-    """mean that ignores NaN."""
+    """The mean of the elements that are not NaN, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    dtype : dtype, optional
+        In which is computed; float64 for integers.
+    out : ndarray, optional
+        Receives the result.
+    keepdims : bool
+        The axes stay, with length 1.
+    where : array of bool, optional
+        Elements that count.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        NaN, with a RuntimeWarning, where a slice has nothing else.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanmean([[1, np.nan], [3, 2]], axis=0)
+    array([2., 2.])
+    """
     a = asanyarray(a)
     if a.dtype.kind not in "fc":
         return _core.mean(a, axis=axis, dtype=dtype, out=out,
@@ -176,7 +423,40 @@ def nanvar(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue,
     mean=_NoValue, correction=_NoValue,
 ):  # fmt: skip
-    """var that ignores NaN."""
+    """The variance of the elements that are not NaN, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    dtype : dtype, optional
+        In which is computed; float64 for integers.
+    out : ndarray, optional
+        Receives the result.
+    ddof : int or float
+        The squares' sum is divided by the number of elements less ddof.
+    keepdims : bool
+        The axes stay, with length 1.
+    where : array of bool, optional
+        Elements that count.
+    mean : array_like, optional
+        The mean, where it is known, with the axes of length 1.
+    correction : int or float, optional
+        Another name of ddof.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        NaN, with a RuntimeWarning, where a slice has not more than ddof elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanvar([1, np.nan, 5])
+    np.float64(4.0)
+    """
     return _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
 
@@ -184,7 +464,40 @@ def nanstd(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue,
     mean=_NoValue, correction=_NoValue,
 ):  # fmt: skip
-    """std that ignores NaN."""
+    """The standard deviation of the elements that are not NaN, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    dtype : dtype, optional
+        In which is computed; float64 for integers.
+    out : ndarray, optional
+        Receives the result.
+    ddof : int or float
+        The squares' sum is divided by the number of elements less ddof.
+    keepdims : bool
+        The axes stay, with length 1.
+    where : array of bool, optional
+        Elements that count.
+    mean : array_like, optional
+        The mean, where it is known, with the axes of length 1.
+    correction : int or float, optional
+        Another name of ddof.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        NaN, with a RuntimeWarning, where a slice has not more than ddof elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanstd([1, np.nan, 3])
+    np.float64(1.0)
+    """
     return _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
@@ -215,7 +528,32 @@ def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=_NoValue):
-    """median that ignores NaN."""
+    """The median of the elements that are not NaN, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    overwrite_input : bool
+        Whether the elements of a may be put into another order meanwhile.
+    keepdims : bool
+        The axes stay, with length 1.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        NaN, with a RuntimeWarning, where a slice has nothing else.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanmedian([1, np.nan, 9, 2])
+    np.float64(2.0)
+    """
     a = asanyarray(a)
     if a.dtype.kind not in "fc" or a.size == 0:
         if a.size == 0:
@@ -253,7 +591,43 @@ def nanquantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=_NoValue, *,
     weights=None,
 ):  # fmt: skip
-    """quantile that ignores NaN."""
+    """Quantiles of the elements that are not NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    q : array_like
+        The parts, from 0 to 1.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    overwrite_input : bool
+        Whether the elements of a may be put into another order meanwhile.
+    method : str
+        What is taken between two elements; one of percentile's.
+    keepdims : bool
+        The axes stay, with length 1.
+    weights : array_like, optional
+        Of the elements; with 'inverted_cdf' alone.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        The axes of q come first. NaN, with a RuntimeWarning, where a slice has nothing else.
+
+    Raises
+    ------
+    ValueError
+        A part outside 0 to 1, an unknown method, or weights with another one.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanquantile([1, np.nan, 3], [0, 1])
+    array([1., 3.])
+    """
     a = asanyarray(a)
     weak, q = type(q) in (int, float), asarray(q)
     return _nan_quantile(a, q, axis, out, method, keepdims, weights, weak)
@@ -263,7 +637,43 @@ def nanpercentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=_NoValue, *,
     weights=None,
 ):  # fmt: skip
-    """percentile that ignores NaN."""
+    """Percentiles of the elements that are not NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    q : array_like
+        The parts, from 0 to 100.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    overwrite_input : bool
+        Whether the elements of a may be put into another order meanwhile.
+    method : str
+        What is taken between two elements; one of percentile's.
+    keepdims : bool
+        The axes stay, with length 1.
+    weights : array_like, optional
+        Of the elements; with 'inverted_cdf' alone.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        The axes of q come first. NaN, with a RuntimeWarning, where a slice has nothing else.
+
+    Raises
+    ------
+    ValueError
+        A part outside 0 to 100, an unknown method, or weights with another one.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.nanpercentile([1, np.nan, 3], 50)
+    np.float64(2.0)
+    """
     a = asanyarray(a)
     weak, q = type(q) in (int, float), asarray(_core.divide(q, 100))
     return _nan_quantile(a, q, axis, out, method, keepdims, weights, weak)

@@ -11,7 +11,36 @@ from ._support import as_class
 
 
 def select(condlist, choicelist, default=0):
-    """Elements from the first choice whose condition holds."""
+    """Elements from the first of several arrays whose condition holds.
+
+    Parameters
+    ----------
+    condlist : list of arrays of bool
+        The conditions.
+    choicelist : list of array_like
+        The arrays, one for each condition; all broadcast.
+    default : scalar or array_like
+        Where no condition holds.
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape and the dtype that arrays and default promote to.
+
+    Raises
+    ------
+    ValueError
+        The lists are empty or of different lengths.
+    TypeError
+        A condition is not of bool.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> x = np.arange(5)
+    >>> np.select([x < 2, x > 3], [x, x * 10], default=-1)
+    array([ 0,  1, -1, -1, 40])
+    """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
@@ -31,7 +60,36 @@ def select(condlist, choicelist, default=0):
 
 
 def piecewise(x, condlist, funclist, *args, **kw):
-    """A function defined by pieces."""
+    """A function that is defined by pieces: conditions, and what holds under each.
+
+    Parameters
+    ----------
+    x : array_like
+        Where it is evaluated.
+    condlist : sequence of arrays of bool
+        The conditions, of x's shape; the last one that holds counts.
+    funclist : sequence of callables and scalars
+        Called of the elements where its condition holds; one more than conditions: for all others.
+    *args, **kw
+        Passed to the functions.
+
+    Returns
+    -------
+    ndarray, of x's shape and dtype
+        0 where nothing holds.
+
+    Raises
+    ------
+    ValueError
+        The numbers of conditions and functions do not fit.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> x = np.array([-2.0, 0.0, 3.0])
+    >>> np.piecewise(x, [x < 0, x > 0], [lambda v: -v, lambda v: 10 * v])
+    array([ 2.,  0., 30.])
+    """
     x = asanyarray(x)
     if not hasattr(condlist, "__len__"):
         conditions = [_core.full(x.shape, bool(condlist))]
@@ -67,7 +125,35 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
-    """A function applied to the 1-d slices along an axis."""
+    """A function applied to every one-dimensional slice along an axis.
+
+    Parameters
+    ----------
+    func1d : callable
+        Called as func1d(slice, *args, **kwargs), once for each slice, by Python.
+    axis : int
+        The axis that the slices lie along.
+    arr : array_like
+        The array.
+    *args, **kwargs
+        Passed to func1d.
+
+    Returns
+    -------
+    ndarray
+        In the place of axis the axes of what func1d returns, none for numbers.
+
+    Raises
+    ------
+    ValueError
+        arr has no slices.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.apply_along_axis(lambda row: row[-1] - row[0], 1, [[1, 5], [2, 9]])
+    array([4, 7])
+    """
     arr = asanyarray(arr)
     axis = _normalize(axis, arr.ndim)
     view = moveaxis(arr, axis, -1)
@@ -86,7 +172,35 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 
 def apply_over_axes(func, a, axes):
-    """A function applied over several axes in turn."""
+    """A function applied over several axes, one after the other.
+
+    Parameters
+    ----------
+    func : callable
+        Called as func(a, axis); its result keeps the dimensions or has one less.
+    a : array_like
+        The array.
+    axes : int or sequence of ints
+        The axes.
+
+    Returns
+    -------
+    ndarray
+        Of a's dimensions.
+
+    Raises
+    ------
+    ValueError
+        func returns an array of other dimensions.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.apply_over_axes(np.sum, np.ones((2, 3, 4)), [0, 2])
+    array([[[8.],
+            [8.],
+            [8.]]])
+    """
     value = asarray(a)
     n = value.ndim
     for axis in (axes,) if _np.ndim(axes) == 0 else axes:
@@ -101,12 +215,41 @@ def apply_over_axes(func, a, axes):
 
 
 class vectorize(_np.vectorize):
-    """A Python function called element by element, with broadcasting.
+    """A Python function called element by element, with broadcasting; NumPy's vectorize.
 
-    NumPy's `vectorize`, with its `otypes`, `excluded`, `cache` and `signature`. A function of floats, integers and truth
-    values that is made of arithmetic, comparisons, branches, `where`, `clip`, `abs`, `min`, `max` and elementwise ufuncs
-    is not called for each element: its operations run on the arrays, fused (`asnumpy._traced` says when). Its values are
-    then those of asnumpy's operations, within their bounds of what Python's floats give.
+    A function of floats, integers and truth values that is made of arithmetic, comparisons, branches,
+    where, clip, abs, min, max and elementwise ufuncs is not called for each element: its operations run
+    on the arrays, fused (asnumpy._traced says when). Its values are then those of asnumpy's operations,
+    within their bounds of what Python's floats give.
+
+    Parameters
+    ----------
+    pyfunc : callable, optional
+        Takes elements and returns one or a tuple; without it the object is a decorator.
+    otypes : str or list of dtypes, optional
+        The dtypes of the results; by default those of the first element's.
+    doc : str, optional
+        The text of the result.
+    excluded : set of str and int, optional
+        Parameters, by name or position, that are passed on whole.
+    cache : bool
+        Keeps the call of the first element that finds out otypes.
+    signature : str, optional
+        The axes that pyfunc takes itself, "(n),(n)->()".
+
+    Raises
+    ------
+    ValueError
+        A call of no elements without otypes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> @np.vectorize
+    ... def shrink(x, by):
+    ...     return x - by if x > by else 0.0
+    >>> shrink([0.5, 2.0, 3.0], 1.0)
+    array([0., 1., 2.])
     """
 
     def __call__(self, *args, **kwargs):
@@ -165,7 +308,29 @@ def _as_loop(values, dtype):
 
 
 def frompyfunc(func, /, nin, nout, **kwargs):
-    """A Python function as a ufunc; its results are objects, so NumPy's ufunc is returned."""
+    """A Python function as a ufunc of objects.
+
+    Parameters
+    ----------
+    func : callable
+        Takes nin arguments and returns nout results.
+    nin, nout : int
+        How many inputs and outputs there are.
+    **kwargs
+        identity : the value of a reduction of no elements.
+
+    Returns
+    -------
+    numpy.ufunc
+        NumPy's: results are arrays of objects, on the host.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> join = np.frompyfunc(lambda a, b: f"{a}-{b}", 2, 1)
+    >>> join([1, 2], 3)
+    array(['1-3', '2-3'], dtype=object)
+    """
     return _np.frompyfunc(func, nin, nout, **kwargs)
 
 
@@ -173,17 +338,89 @@ def frompyfunc(func, /, nin, nout, **kwargs):
 
 
 def binary_repr(num, width=None):
-    """An integer in base 2, two's complement when a width is given."""
+    """An integer as text in base 2, a negative one with a minus or as two's complement.
+
+    Parameters
+    ----------
+    num : int
+        The number.
+    width : int, optional
+        The length; a negative number is then its two's complement.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        The number does not fit width.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.binary_repr(5, width=8), np.binary_repr(-3), np.binary_repr(-3, width=5)
+    ('00000101', '-11', '11101')
+    """
     return _np.binary_repr(operator.index(num), width)
 
 
 def base_repr(number, base=2, padding=0):
-    """An integer in a base from 2 to 36."""
+    """An integer as text in a base from 2 to 36.
+
+    Parameters
+    ----------
+    number : int
+        The number.
+    base : int
+        The base.
+    padding : int
+        How many zeros are put in front.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        The base is below 2 or above 36.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.base_repr(255, 16), np.base_repr(-5, 2, padding=2)
+    ('FF', '-00101')
+    """
     return _np.base_repr(operator.index(number), base, padding)
 
 
 def shares_memory(a, b, /, max_work=-1):
-    """Whether two arrays share an element's memory, exactly."""
+    """Whether an element of one array has bytes in common with an element of another.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays.
+    max_work : int
+        How much may be tried; -1: until it is known. may_share_memory asks the bounds alone.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    numpy.exceptions.TooHardError
+        It was not found out within max_work.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(6)
+    >>> np.shares_memory(a[::2], a[::3]), np.shares_memory(a[::2], a[1::2])
+    (True, False)
+    """
     a, b = _core.asarray(a), _core.asarray(b)
     if not _core.may_share_memory(a, b):
         return False

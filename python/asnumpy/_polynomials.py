@@ -19,7 +19,29 @@ def _like(result, *sources):
 
 
 def poly(seq_of_zeros):
-    """The coefficients of the polynomial with given roots, or of a matrix's characteristic one."""
+    """The coefficients of the polynomial that has given roots, or of a matrix's characteristic one.
+
+    Parameters
+    ----------
+    seq_of_zeros : array_like, shape (n,) or (n, n)
+        The roots, or a matrix, whose eigenvalues are the roots.
+
+    Returns
+    -------
+    ndarray, shape (n + 1,)
+        Highest power first, the first is 1; real where roots come in conjugate pairs.
+
+    Raises
+    ------
+    ValueError
+        A matrix that is not square, or more dimensions.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.poly([2, 3])
+    array([ 1., -5.,  6.])
+    """
     zeros = atleast_1d(asarray(seq_of_zeros))
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0]:
         from .linalg import eigvals
@@ -44,7 +66,31 @@ def poly(seq_of_zeros):
 
 
 def roots(p):
-    """The roots of a polynomial: eigenvalues of its companion matrix."""
+    """The roots of a polynomial: the eigenvalues of its companion matrix.
+
+    Parameters
+    ----------
+    p : array_like, shape (n + 1,)
+        The coefficients, highest power first.
+
+    Returns
+    -------
+    ndarray
+        complex128 where one is not real.
+
+    Raises
+    ------
+    ValueError
+        p has not one dimension.
+    LinAlgError
+        A coefficient is not finite.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.sort(np.roots([1, -5, 6])).round(6)
+    array([2., 3.])
+    """
     p = atleast_1d(asarray(p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -70,7 +116,26 @@ def roots(p):
 
 
 def polyval(p, x):
-    """The value of a polynomial at x, by Horner's rule."""
+    """The value of a polynomial, by Horner's rule.
+
+    Parameters
+    ----------
+    p : array_like or poly1d
+        The coefficients, highest power first.
+    x : array_like or poly1d
+        Where; a polynomial is put in the place of the variable.
+
+    Returns
+    -------
+    ndarray, scalar or poly1d
+        Of x's shape.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polyval([3, 2, 5], [0, 1, 2])
+    array([ 5, 10, 21])
+    """
     p = _coefficients(p)
     if isinstance(x, poly1d):
         y = poly1d(0)
@@ -93,26 +158,94 @@ def _aligned(a1, a2):
 
 
 def polyadd(a1, a2):
-    """The sum of two polynomials."""
+    """The sum of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like or poly1d
+        The coefficients, highest power first.
+
+    Returns
+    -------
+    ndarray or poly1d
+        poly1d where one of them is.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polyadd([1, 2], [3, 4, 5])
+    array([3, 5, 7])
+    """
     x, y = _aligned(a1, a2)
     return _like(x + y, a1, a2)
 
 
 def polysub(a1, a2):
-    """The difference of two polynomials."""
+    """The difference of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like or poly1d
+        The coefficients, highest power first.
+
+    Returns
+    -------
+    ndarray or poly1d
+        poly1d where one of them is.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polysub([1, 2], [3, 4, 5])
+    array([-3, -3, -3])
+    """
     x, y = _aligned(a1, a2)
     return _like(x - y, a1, a2)
 
 
 def polymul(a1, a2):
-    """The product of two polynomials."""
+    """The product of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like or poly1d
+        The coefficients, highest power first.
+
+    Returns
+    -------
+    ndarray or poly1d
+        poly1d where one of them is.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polymul([1, 2], [1, 3])
+    array([1, 5, 6])
+    """
     from ._core import convolve
 
     return _like(convolve(poly1d(a1).coeffs, poly1d(a2).coeffs), a1, a2)
 
 
 def polydiv(u, v):
-    """Quotient and remainder of two polynomials."""
+    """The quotient and the remainder of two polynomials.
+
+    Parameters
+    ----------
+    u, v : array_like or poly1d
+        Dividend and divisor: coefficients, highest power first.
+
+    Returns
+    -------
+    q, r : ndarray or poly1d
+        u = q v + r, r of lower degree than v.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polydiv([1, 5, 6], [1, 2])
+    (array([1., 3.]), array([0.]))
+    """
     wrap = isinstance(u, poly1d) or isinstance(v, poly1d)
     u, v = _coefficients(u) + 0.0, _coefficients(v) + 0.0
     w = u[0] + v[0]
@@ -130,7 +263,30 @@ def polydiv(u, v):
 
 
 def polyder(p, m=1):
-    """The m-th derivative."""
+    """The m-th derivative of a polynomial.
+
+    Parameters
+    ----------
+    p : array_like or poly1d
+        The coefficients, highest power first.
+    m : int
+        How often it is derived.
+
+    Returns
+    -------
+    ndarray or poly1d
+
+    Raises
+    ------
+    ValueError
+        m is negative.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polyder([3, 2, 5])
+    array([6, 2])
+    """
     m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -142,7 +298,32 @@ def polyder(p, m=1):
 
 
 def polyint(p, m=1, k=None):
-    """The m-th antiderivative, with integration constants k."""
+    """The m-th antiderivative of a polynomial.
+
+    Parameters
+    ----------
+    p : array_like or poly1d
+        The coefficients, highest power first.
+    m : int
+        How often it is integrated.
+    k : scalar or list of m scalars, optional
+        The constants, by default 0.
+
+    Returns
+    -------
+    ndarray or poly1d
+
+    Raises
+    ------
+    ValueError
+        m is negative, or k has fewer constants.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polyint([6, 2], k=5)
+    array([3., 2., 5.])
+    """
     m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
@@ -172,11 +353,46 @@ def points_to_fit(x, y):
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    """The least-squares fit by a polynomial of degree deg.
+    """The polynomial of a degree that fits points best, by least squares.
 
-    x: (m,); y: (m,) or (m, k), k fits at once; w: weights of y. With full also residuals, rank, singular
-    values and rcond; with cov the covariance matrix of the coefficients ("unscaled": for weights that are
-    1 / sigma).
+    Parameters
+    ----------
+    x : array_like, shape (m,)
+        Where the points are.
+    y : array_like, shape (m,) or (m, k)
+        Their values; columns are fitted one by one.
+    deg : int
+        The degree.
+    rcond : float, optional
+        Singular values below rcond times the largest do not count; by default m times epsilon.
+    full : bool
+        Gives residuals, rank, singular values and rcond as well.
+    w : array_like, shape (m,), optional
+        Weights of the differences.
+    cov : bool or 'unscaled'
+        Gives the covariance of the coefficients as well, scaled by the residuals unless 'unscaled'.
+
+    Returns
+    -------
+    ndarray, shape (deg + 1,) or (deg + 1, k), or a tuple that begins with it
+        Highest power first.
+
+    Raises
+    ------
+    TypeError
+        Arrays of other dimensions, no points, or different lengths.
+    ValueError
+        deg is negative, or there are too few points for cov.
+
+    Notes
+    -----
+    A RankWarning says that the points do not determine the polynomial.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polyfit([0, 1, 2, 3], [1, 3, 5, 7], 1).round(6)
+    array([2., 1.])
     """
     from ._core import outer
     from ._creation import vander
@@ -222,7 +438,39 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 
 
 class poly1d:
-    """A polynomial in one variable."""
+    """A polynomial in one variable, with arithmetic.
+
+    Parameters
+    ----------
+    c_or_r : array_like
+        The coefficients, highest power first, or the roots.
+    r : bool
+        Whether they are the roots.
+    variable : str, optional
+        The name of the variable in text, by default x.
+
+    Raises
+    ------
+    ValueError
+        More than one dimension.
+
+    Notes
+    -----
+    It is called to be evaluated; p[k] is the coefficient of power k. Attributes: c (coef, coeffs,
+    coefficients), o (order), r (roots), variable.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> p = np.poly1d([1, 2, 3])
+    >>> p(2), p[0]
+    (np.int64(11), np.int64(3))
+    >>> p * p
+    poly1d([ 1,  4, 10, 12,  9])
+    >>> print(p)
+       2
+    1 x + 2 x + 3
+    """
 
     __hash__ = None
 
@@ -254,7 +502,7 @@ class poly1d:
 
     @property
     def variable(self):
-        """The name of the variable."""
+        """The name of the variable in text."""
         return self._variable
 
     @property
@@ -266,7 +514,7 @@ class poly1d:
 
     @property
     def roots(self):
-        """The roots."""
+        """The roots of the polynomial."""
         return roots(self._coeffs)
 
     r = roots
@@ -357,9 +605,43 @@ class poly1d:
         return iter(self._coeffs)
 
     def integ(self, m=1, k=0):
-        """The antiderivative."""
+        """The m-th antiderivative.
+
+        Parameters
+        ----------
+        m : int
+            How often it is integrated.
+        k : scalar or list of m scalars
+            The constants.
+
+        Returns
+        -------
+        poly1d
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.poly1d([6, 2]).integ(k=5)
+        poly1d([3., 2., 5.])
+        """
         return poly1d(polyint(self._coeffs, m=m, k=k))
 
     def deriv(self, m=1):
-        """The derivative."""
+        """The m-th derivative.
+
+        Parameters
+        ----------
+        m : int
+            How often it is derived.
+
+        Returns
+        -------
+        poly1d
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.poly1d([3, 2, 5]).deriv()
+        poly1d([6, 2])
+        """
         return poly1d(polyder(self._coeffs, m=m))

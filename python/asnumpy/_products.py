@@ -8,7 +8,25 @@ from ._joining import _normalize
 
 
 def kron(a, b):
-    """The Kronecker product."""
+    """The Kronecker product: each element of one array times the whole other array.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays; the one of fewer dimensions gets axes in front.
+
+    Returns
+    -------
+    ndarray
+        Each axis is as long as those of a and b multiplied.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.kron([1, 10], [[1, 2], [3, 4]])
+    array([[ 1,  2, 10, 20],
+           [ 3,  4, 30, 40]])
+    """
     b = asanyarray(b)
     a = _core.array(a, copy=None, subok=True, ndmin=b.ndim)
     if a.ndim == 0 or b.ndim == 0:
@@ -22,7 +40,34 @@ def kron(a, b):
 
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """The cross product of vectors of three components (or two, as z = 0)."""
+    """The cross product of vectors with three components.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Vectors along an axis, which broadcast in the others. Two components (deprecated) mean a third
+        that is 0.
+    axisa, axisb, axisc : int
+        The axes of the components in a, in b and in the result.
+    axis : int, optional
+        In place of all three.
+
+    Returns
+    -------
+    ndarray
+        Vectors; of two components each the third component alone.
+
+    Raises
+    ------
+    ValueError
+        An axis is not of two or three components.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = asarray(a), asarray(b)

@@ -141,16 +141,29 @@ _measured = []
 
 
 class profile:
-    """Records what the library does in a block:
+    """Records what the library does: what ran, when, for which line, how close to what the machine can do.
 
-        with asnumpy.profile() as p:
-            step()
-        print(p.summary())
-        p.export("trace.json")
-        p.html("profile.html")
+    A with block is a session. Sessions may be nested, and may be read while they run.
 
-    Small operations (up to 2048 elements, run at once) are all counted, and one in `every` is timed and kept as an
-    event that stands for the others; 1 times each. Sessions may be nested, and may be read while they run.
+    Parameters
+    ----------
+    every : int
+        Small operations (up to 2048 elements, run at once) are all counted, and one in so many is timed
+        and kept as an event that stands for the others.
+
+    Raises
+    ------
+    ValueError
+        every is no whole number from 1 on.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> with np.profile() as p:
+    ...     a = np.arange(100_000) * 2.0 + 1
+    ...     _ = float(a.sum())
+    >>> p.seconds > 0, len(p.rows()) > 0
+    (True, True)
     """
 
     def __init__(self, every=32):
@@ -161,7 +174,24 @@ class profile:
         self._ended = None
 
     def start(self):
-        """Begins the session; `with` does it."""
+        """Begins the session; a with block does it.
+
+        Returns
+        -------
+        profile
+            The session itself.
+
+        Raises
+        ------
+        RuntimeError
+            It has begun and has not ended.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> p = np.profile().start()
+        >>> p.stop()
+        """
         if self._since is not None and self._ended is None:
             raise RuntimeError("profile: the session has begun and has not ended")
         self._ended = None
@@ -173,7 +203,23 @@ class profile:
         return self
 
     def stop(self):
-        """Ends the session; everything recorded runs before."""
+        """Ends the session; everything recorded runs before.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        RuntimeError
+            None has begun.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> p = np.profile().start()
+        >>> p.stop()
+        """
         if self._since is None or self._ended is not None:
             raise RuntimeError("profile: no session has begun")
         _core._profile_stop()
@@ -233,7 +279,21 @@ class profile:
         return (self._events or self._read())[2]
 
     def totals(self):
-        """{(kind, name, line): (calls, seconds, bytes, flops)}: exact, also of what `events` no longer has."""
+        """The sums of the session, exact, also of what events no longer has.
+
+        Returns
+        -------
+        dict
+            (kind, name, line) -> (calls, seconds, bytes, flops).
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.profile() as p:
+        ...     _ = float((np.ones(100_000) + 1).sum())
+        >>> any(calls for calls, *_ in p.totals().values())
+        True
+        """
         self._begun()
         after = self._after if self._ended is not None else totals()
         lookup = _Lookup()
@@ -250,7 +310,33 @@ class profile:
         return sums
 
     def rows(self, by="name"):
-        """The rows of the summary, longest first. `by`: "name" or "line"."""
+        """The rows of the summary, longest first.
+
+        Parameters
+        ----------
+        by : {"name", "line"}
+            What a row is of: an operation, or a line of the program.
+
+        Returns
+        -------
+        list of Row
+            Named tuples: name, kind, calls, seconds, mean, share, bytes, gbytes_per_second, gflops and
+            of_limit (of what this machine was measured to do).
+
+        Raises
+        ------
+        ValueError
+            by is another text.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.profile() as p:
+        ...     _ = float((np.ones(100_000) + 1).sum())
+        >>> rows = p.rows()
+        >>> rows[0].seconds >= rows[-1].seconds
+        True
+        """
         if by not in ("name", "line"):
             raise ValueError(f"profile: by is {by!r}; it may be 'name' or 'line'")
         sums = {}
@@ -273,14 +359,64 @@ class profile:
         return sorted(rows, key=lambda r: -r.seconds)
 
     def summary(self, by="name", top=20):
-        """A table of where the time went, as a string; `by`: "name" or "line"."""
+        """A table of where the time went.
+
+        Parameters
+        ----------
+        by : {"name", "line"}
+            What a row is of: an operation, or a line of the program.
+        top : int
+            How many rows are shown.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            by is another text.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.profile() as p:
+        ...     _ = float((np.ones(100_000) + 1).sum())
+        >>> isinstance(p.summary(top=5), str)
+        True
+        """
         from ._profile_text import summary
 
         return summary(self, by, top)
 
     def export(self, path):
-        """Writes the events to a file, in the format that its name ends with: `.json`, Chrome's trace format, which
-        Perfetto (ui.perfetto.dev) and chrome://tracing open; `.csv`, a line for each event, times in microseconds."""
+        """Writes the events to a file.
+
+        Parameters
+        ----------
+        path : path-like
+            A name that ends with .json: Chrome's trace format, which Perfetto (ui.perfetto.dev) and
+            chrome://tracing open; with .csv: a line for each event, times in microseconds.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        ValueError
+            Another ending.
+
+        Examples
+        --------
+        >>> import asnumpy as np, os, tempfile
+        >>> with np.profile() as p:
+        ...     _ = float((np.ones(100_000) + 1).sum())
+        >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+        >>> p.export(path)
+        >>> os.path.getsize(path) > 0
+        True
+        """
         from . import _profile_trace
 
         formats = {".json": _profile_trace.export, ".csv": _profile_trace.export_csv}
@@ -292,13 +428,47 @@ class profile:
         formats[suffix](self, path)
 
     def html(self, path):
-        """Writes one page that needs nothing else: timeline, memory over time, tables, graphs of fused programs."""
+        """Writes one page: timeline, memory over time, tables, graphs of fused programs.
+
+        Parameters
+        ----------
+        path : path-like
+            The HTML file, which needs nothing else.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> import asnumpy as np, os, tempfile
+        >>> with np.profile() as p:
+        ...     _ = float((np.ones(100_000) + 1).sum())
+        >>> path = os.path.join(tempfile.mkdtemp(), "profile.html")
+        >>> p.html(path)
+        >>> os.path.getsize(path) > 0
+        True
+        """
         from ._profile_page import write
 
         write(self, path)
 
     def memory(self):
-        """[(seconds, bytes in use), ...]: the beginning, then each change."""
+        """The bytes in use over time.
+
+        Returns
+        -------
+        list of (seconds, bytes)
+            The beginning, then each change.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.profile() as p:
+        ...     _ = float((np.ones(100_000) + 1).sum())
+        >>> p.memory()[0][0]
+        0.0
+        """
         curve = [(0.0, self._in_use)]
         curve += [(e.start, e.in_use) for e in self.events if e.kind in ("allocate", "release")]
         return curve

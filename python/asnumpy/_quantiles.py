@@ -46,7 +46,33 @@ def _deliver(result, shape, axes, keepdims, out, lead=()):
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The median over axes; NaN propagates."""
+    """The median, of all elements or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    overwrite_input : bool
+        Whether the elements of a may be put into another order meanwhile.
+    keepdims : bool
+        The axes stay, with length 1.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        The mean of the two in the middle where the number is even; float64 for integers. NaN where
+        there is one, and of no elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.median([[1, 9, 2], [7, 3, 8]], axis=1)
+    array([2., 7.])
+    """
     a = asanyarray(a)
     flat, axes = _flat_axes(a, axis)
     middle = _median_last(flat)
@@ -299,7 +325,43 @@ def quantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
     weights=None,
 ):  # fmt: skip
-    """The q-th quantiles over axes, by one of NumPy's thirteen methods."""
+    """Quantiles: the values below which given parts of the elements lie.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    q : array_like
+        The parts, from 0 to 1.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    overwrite_input : bool
+        Whether the elements of a may be put into another order meanwhile.
+    method : str
+        What is taken between two elements; one of percentile's.
+    keepdims : bool
+        The axes stay, with length 1.
+    weights : array_like, optional
+        Of the elements; with 'inverted_cdf' alone.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        The axes of q come first. NaN where there is one.
+
+    Raises
+    ------
+    ValueError
+        A part outside 0 to 1, an unknown method, or weights with another one.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.quantile([1, 2, 3, 4], 0.25, method="lower")
+    np.int64(1)
+    """
     a = asanyarray(a)
     weak, q = type(q) in (int, float), _np.asarray(q)
     if out is None and q.dtype.kind == "b":
@@ -312,7 +374,45 @@ def percentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
     weights=None,
 ):  # fmt: skip
-    """The q-th percentiles over axes."""
+    """Percentiles: the values below which given parts of the elements lie, in hundredths.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    q : array_like
+        The parts, from 0 to 100.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    overwrite_input : bool
+        Whether the elements of a may be put into another order meanwhile.
+    method : str
+        What is taken between two elements: 'linear', 'lower', 'higher', 'midpoint', 'nearest',
+        'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf',
+        'hazen', 'weibull', 'median_unbiased' or 'normal_unbiased'.
+    keepdims : bool
+        The axes stay, with length 1.
+    weights : array_like, optional
+        Of the elements; with 'inverted_cdf' alone.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        The axes of q come first. NaN where there is one.
+
+    Raises
+    ------
+    ValueError
+        A part outside 0 to 100, an unknown method, or weights with another one.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.percentile([1, 2, 3, 4], [25, 50])
+    array([1.75, 2.5 ])
+    """
     a = asanyarray(a)
     weak, q = type(q) in (int, float), _np.asarray(_np.divide(q, 100))
     if not bool(((q >= 0) & (q <= 1)).all()):

@@ -27,22 +27,94 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x):
-    """Unique values, their first indices, the inverse and the counts."""
+    """The values of an array, each once, with where they are and how often.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened first. Each NaN is a value of its own.
+
+    Returns
+    -------
+    UniqueAllResult
+        A named tuple: values, sorted; indices, their first places in the flattened x; inverse_indices,
+        of x's shape, with values[inverse_indices] equal to x; counts.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> found = np.unique_all([3, 1, 3])
+    >>> found.values, found.indices, found.inverse_indices, found.counts
+    (array([1, 3]), array([1, 0]), array([1, 0, 1]), array([1, 2]))
+    """
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x):
-    """Unique values and how often they occur."""
+    """The values of an array, each once, and how often they are there.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened first. Each NaN is a value of its own.
+
+    Returns
+    -------
+    UniqueCountsResult
+        A named tuple of values, sorted, and counts.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> values, counts = np.unique_counts([3, 1, 3])
+    >>> values, counts
+    (array([1, 3]), array([1, 2]))
+    """
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x):
-    """Unique values and the indices that rebuild x from them."""
+    """The values of an array, each once, and for each element which of them it is.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened first. Each NaN is a value of its own.
+
+    Returns
+    -------
+    UniqueInverseResult
+        A named tuple of values, sorted, and inverse_indices, of x's shape, with
+        values[inverse_indices] equal to x.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> values, inverse = np.unique_inverse([3, 1, 3])
+    >>> values, inverse
+    (array([1, 3]), array([1, 0, 1]))
+    """
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x):
-    """Unique values."""
+    """The values of an array, sorted and each once.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened first. Each NaN is a value of its own.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.unique_values([3, 1, 3])
+    array([1, 3])
+    """
     return unique(x, equal_nan=False)
 
 
@@ -68,7 +140,37 @@ def _isin_table(values, test, wanted, dtype):
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    """Which elements are among test_elements."""
+    """Which elements of an array are among given values.
+
+    Parameters
+    ----------
+    element : array_like
+        The array.
+    test_elements : array_like
+        The values.
+    assume_unique : bool
+        Says that neither has a value twice.
+    invert : bool
+        Asks which are not.
+    kind : {None, 'sort', 'table'}
+        How it is found out: by sorting, or of integers by a table of their range; None chooses.
+
+    Returns
+    -------
+    ndarray of bool, of element's shape
+
+    Raises
+    ------
+    ValueError
+        kind is another text, or 'table' for values that are no integers.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.isin([[1, 2], [3, 4]], [2, 3])
+    array([[False,  True],
+           [ True, False]])
+    """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     element, test = asarray(element), asarray(test_elements).ravel()
@@ -93,7 +195,27 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
-    """The values in both arrays."""
+    """The values that two arrays have in common, sorted and each once.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened first.
+    assume_unique : bool
+        Says that neither has a value twice.
+    return_indices : bool
+        Gives where the values first are in each of the two as well.
+
+    Returns
+    -------
+    ndarray, or (ndarray, indices in ar1, indices in ar2)
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.intersect1d([3, 1, 2, 3], [3, 2, 5])
+    array([2, 3])
+    """
     ar1, ar2 = asanyarray(ar1), asanyarray(ar2)
     if not assume_unique:
         if return_indices:
@@ -121,7 +243,25 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
 
 
 def setxor1d(ar1, ar2, assume_unique=False):
-    """The values in exactly one of the arrays."""
+    """The values that are in exactly one of two arrays, sorted and each once.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened first.
+    assume_unique : bool
+        Says that neither has a value twice.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.setxor1d([1, 2, 3], [3, 4])
+    array([1, 2, 4])
+    """
     if not assume_unique:
         ar1, ar2 = unique(ar1), unique(ar2)
     both = concatenate((asarray(ar1).ravel(), asarray(ar2).ravel()))
@@ -133,12 +273,47 @@ def setxor1d(ar1, ar2, assume_unique=False):
 
 
 def union1d(ar1, ar2):
-    """The values in either array."""
+    """The values that are in one of two arrays or in both, sorted and each once.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened first.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.union1d([3, 1], [2, 3])
+    array([1, 2, 3])
+    """
     return unique(concatenate((ar1, ar2), axis=None))
 
 
 def setdiff1d(ar1, ar2, assume_unique=False):
-    """The values of ar1 that are not in ar2."""
+    """The values of one array that are not in another.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened first.
+    assume_unique : bool
+        Says that neither has a value twice; the order of ar1 then stays.
+
+    Returns
+    -------
+    ndarray, one-dimensional
+        Sorted and each once.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.setdiff1d([3, 1, 2, 3], [2])
+    array([1, 3])
+    """
     if assume_unique:
         ar1 = asarray(ar1).ravel()
     else:
@@ -158,7 +333,33 @@ def _falls(bins):
 
 
 def digitize(x, bins, right=False):
-    """The number of the bin each value falls into."""
+    """The number of the bin that each value falls into.
+
+    Parameters
+    ----------
+    x : array_like
+        The values.
+    bins : array_like, one-dimensional
+        The edges, ascending or descending.
+    right : bool
+        Whether an edge belongs to the bin below it: bins[i - 1] < x <= bins[i].
+
+    Returns
+    -------
+    ndarray of int64, or int
+        0 before the first edge, len(bins) behind the last one.
+
+    Raises
+    ------
+    ValueError
+        The edges are not monotonic.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.digitize([0.5, 1.0, 9.0], [0, 1, 2])
+    array([1, 2, 3])
+    """
     x, bins = asarray(x), asarray(bins)
     if x.dtype.kind == "c" or bins.dtype.kind == "c":
         raise TypeError("x may not be complex")

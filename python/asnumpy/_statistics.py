@@ -12,7 +12,41 @@ from ._support import as_class, check_out, number
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
-    """The weighted average over axes."""
+    """The weighted mean, of all elements or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    weights : array_like, optional
+        Of a's shape, or of that of the axes; by default all are 1.
+    returned : bool
+        Gives the sum of the weights as well.
+    keepdims : bool
+        The axes stay, with length 1.
+
+    Returns
+    -------
+    ndarray or scalar, or (average, sum of weights)
+        float64 for integers.
+
+    Raises
+    ------
+    ZeroDivisionError
+        The weights' sum is 0.
+    TypeError
+        Weights of another shape without an axis.
+    ValueError
+        Weights that do not fit the axes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.average([1, 2, 6], weights=[1, 1, 2])
+    np.float64(3.75)
+    """
     a = asanyarray(a)
     if axis is not None:
         axis = _axis_tuple(axis, a.ndim)
@@ -64,7 +98,35 @@ def _weights_along(a, w, axis):
 
 
 def ptp(a, axis=None, out=None, keepdims=_NoValue):
-    """The range, maximum - minimum, over axes."""
+    """The range of the elements, maximum less minimum, of all of them or along axes.
+
+    Parameters
+    ----------
+    a : array_like
+        The elements.
+    axis : None, int or tuple of ints
+        Over which; None: all.
+    out : ndarray, optional
+        Receives the result.
+    keepdims : bool
+        The axes stay, with length 1.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        Of a's dtype: a signed integer may overflow. NaN where there is one.
+
+    Raises
+    ------
+    ValueError
+        There are no elements.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ptp([[4, 9], [7, 1]], axis=0)
+    array([3, 8])
+    """
     a = asanyarray(a)
     keep = {} if keepdims is _NoValue else {"keepdims": keepdims}
     high, low = a.max(axis, **keep), a.min(axis, **keep)
@@ -76,7 +138,46 @@ def ptp(a, axis=None, out=None, keepdims=_NoValue):
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    """The covariance matrix."""
+    """The covariances of variables.
+
+    Parameters
+    ----------
+    m : array_like, of one or two dimensions
+        A variable in each row, an observation in each column.
+    y : array_like, optional
+        More variables, in m's form.
+    rowvar : bool
+        False: variables are the columns.
+    bias : bool
+        Divides by the number of observations in place of one less.
+    ddof : int, optional
+        Divides by the number of observations less ddof; overrides bias.
+    fweights : array_like of ints, optional
+        How often each observation counts.
+    aweights : array_like, optional
+        The weight of each observation.
+    dtype : dtype, optional
+        Of the result, float64 at least by default.
+
+    Returns
+    -------
+    ndarray
+        A symmetric matrix with the variances on its diagonal; a number for one variable.
+
+    Raises
+    ------
+    ValueError
+        m has more than two dimensions, ddof is no integer, or a weight is negative.
+    TypeError
+        fweights are no integers.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.cov([[1, 2, 3], [2, 4, 6]])
+    array([[1., 2.],
+           [2., 4.]])
+    """
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     m = asarray(m)
@@ -144,7 +245,31 @@ def _observation_weights(x, fweights, aweights):
 
 
 def corrcoef(x, y=None, rowvar=True, *, dtype=None):
-    """The matrix of correlation coefficients."""
+    """The correlation coefficients of variables: covariances over the product of deviations.
+
+    Parameters
+    ----------
+    x : array_like, of one or two dimensions
+        A variable in each row, an observation in each column.
+    y : array_like, optional
+        More variables, in x's form.
+    rowvar : bool
+        False: variables are the columns.
+    dtype : dtype, optional
+        Of the result, float64 at least by default.
+
+    Returns
+    -------
+    ndarray
+        A symmetric matrix with 1 on its diagonal, elements in [-1, 1]; a number for one variable.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.corrcoef([1, 2, 3], [3, 2, 1])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     c = asarray(cov(x, y, rowvar, dtype=dtype))
     if c.ndim == 0:
         return _core.divide(c, c)

@@ -13,12 +13,39 @@ from . import _core
 
 
 class Stream:
-    """An ordered queue of work on the current device.
+    """An ordered queue of work on the current device; work on different streams may run at the same time.
 
-    priority: 0 (first) to 7 (last), where the device has priorities (an NPU; the CPU device has none). name: for
-    messages and profiles, 31 characters; "stream N" otherwise. Streams are pooled: one that nobody holds any more is
-    given out again, and what was queued there goes on. RuntimeError beyond 63 at a time, ValueError for another
-    priority."""
+    What an array needs from another stream is waited for by the streams themselves.
+
+    Parameters
+    ----------
+    priority : int
+        0 (first) to 7 (last), where the device has priorities (an NPU; the CPU device has none).
+    name : str, optional
+        For messages and profiles, cut to 31 characters; "stream N" by default.
+
+    Raises
+    ------
+    RuntimeError
+        More than 63 at a time.
+    ValueError
+        Another priority.
+
+    Notes
+    -----
+    Streams are pooled: one that nobody holds any more is given out again, and what was queued there
+    goes on.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> s = np.Stream(name="loader")
+    >>> with np.stream(s):
+    ...     a = np.arange(3) * 2
+    >>> s.synchronize()
+    >>> s.name, a
+    ('loader', array([0, 2, 4]))
+    """
 
     __slots__ = ("_handle", "__weakref__")
 
@@ -38,44 +65,139 @@ class Stream:
 
     @property
     def name(self):
-        """As messages have it."""
+        """The name that messages have."""
         return _core._stream_info(self._handle)[1]
 
     @property
     def priority(self):
-        """0 (first) to 7 (last)."""
+        """From 0 (first) to 7 (last)."""
         return _core._stream_info(self._handle)[2]
 
     @property
     def device(self):
-        """The number of the device it is on."""
+        """The number of the device that it is on."""
         return _core._stream_info(self._handle)[3]
 
     @property
     def handle(self):
-        """The address of its aclrtStream, with everything recorded so far put on it, for AscendCL's own functions."""
+        """The address of its aclrtStream, with everything recorded so far put on it, for AscendCL's functions."""
         return _core._stream_handle(self._handle)
 
     def synchronize(self):
-        """Waits for everything put on the stream; the first failure of its tasks, once.
+        """Waits for everything put on the stream.
 
-        RuntimeError also when the stream waits for an event that nobody can record any more (see `Event`)."""
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        RuntimeError
+            A task failed (its error, told once), or the stream waits for an event that nobody can record
+            any more.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> s = np.Stream()
+        >>> with np.stream(s):
+        ...     a = np.ones(1000) + 1
+        >>> s.synchronize()
+        >>> s.query()
+        True
+        """
         _core._stream_synchronize(self._handle)
 
     def query(self):
-        """Whether everything put on the stream has ended, found out without waiting."""
+        """Whether everything put on the stream has ended; does not wait.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.Stream().query()
+        True
+        """
         return _core._stream_query(self._handle)
 
     def wait_stream(self, stream):
-        """What is put on this stream from now on comes after what was put on the other."""
+        """Puts what comes on this stream from now on behind what is on another.
+
+        Parameters
+        ----------
+        stream : Stream
+            The other one.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        TypeError
+            It is no Stream.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.Stream().wait_stream(np.default_stream())
+        """
         _core._stream_follow(self._handle, _stream(stream, "wait_stream")._handle)
 
     def wait_event(self, event):
-        """What is put on this stream from now on comes after the event. RuntimeError: a cycle of waits."""
+        """Puts what comes on this stream from now on behind an event.
+
+        Parameters
+        ----------
+        event : Event
+            What is waited for.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        TypeError
+            It is no Event.
+        RuntimeError
+            Streams would wait for each other in a cycle.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.Stream().wait_event(np.default_stream().record_event())
+        """
         _core._stream_wait_event(self._handle, _event(event, "wait_event")._handle)
 
     def record_event(self, event=None):
-        """Records the event (None: a new one) behind what was put on the stream, and returns it."""
+        """Records an event behind what is on the stream.
+
+        Parameters
+        ----------
+        event : Event, optional
+            By default a new one.
+
+        Returns
+        -------
+        Event
+
+        Raises
+        ------
+        RuntimeError
+            The event is one that another stream will record.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> event = np.default_stream().record_event()
+        >>> event.synchronize()
+        >>> event.query()
+        True
+        """
         event = Event() if event is None else event
         _event(event, "record_event").record(self)
         return event
@@ -93,11 +215,31 @@ class Stream:
 class Event:
     """A point on a stream that other streams and the host can wait for.
 
-    A wait for an event that was never recorded ends at once, as in CANN. An event with a `stream` is one that this
-    stream will record, and no other may: a wait for it may come before that, and lasts until the event is recorded and
-    reached. Such waits can form a cycle, and the wait that would close one raises RuntimeError with the cycle spelled
-    out. When such an event goes away unrecorded, the streams that wait for it go on, with an error.
-    timing=True: `elapsed_time` may be asked. name: for messages, 31 characters; "event N" otherwise."""
+    Parameters
+    ----------
+    stream : Stream, optional
+        The one stream that may record the event, and will: a wait may then come before that.
+    timing : bool
+        Whether elapsed_time may be asked.
+    name : str, optional
+        For messages, cut to 31 characters; "event N" by default.
+
+    Notes
+    -----
+    A wait for an event without a stream that was never recorded ends at once, as in CANN. Waits for
+    events that are yet to come can form a cycle; the wait that would close one raises RuntimeError and
+    spells it out. When such an event goes away unrecorded, the streams that wait for it go on, with an
+    error.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> event = np.Event()
+    >>> event.record()
+    >>> event.synchronize()
+    >>> event.query()
+    True
+    """
 
     __slots__ = ("_handle", "__weakref__")
 
@@ -107,28 +249,126 @@ class Event:
 
     @property
     def name(self):
-        """As messages have it."""
+        """The name that messages have."""
         return _core._event_name(self._handle)
 
     def record(self, stream=None):
-        """Marks the present end of the stream (None: the current one). RuntimeError: it is another stream's."""
+        """Marks the present end of a stream.
+
+        Parameters
+        ----------
+        stream : Stream, optional
+            By default the current one.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        RuntimeError
+            The event is one that another stream will record.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> event = np.Event()
+        >>> event.record(np.default_stream())
+        >>> event.synchronize()
+        """
         stream = current_stream() if stream is None else _stream(stream, "record")
         _core._event_record(self._handle, stream._handle)
 
     def wait(self, stream=None):
-        """What is put on the stream (None: the current one) from now on comes after the event."""
+        """Puts what comes on a stream from now on behind the event.
+
+        Parameters
+        ----------
+        stream : Stream, optional
+            By default the current one.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        RuntimeError
+            Streams would wait for each other in a cycle.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.Event().wait()
+        """
         (current_stream() if stream is None else _stream(stream, "wait")).wait_event(self)
 
     def query(self):
-        """Whether the event was recorded, and reached."""
+        """Whether the event was recorded, and reached; does not wait.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> event = np.default_stream().record_event()
+        >>> event.synchronize()
+        >>> event.query()
+        True
+        """
         return _core._event_query(self._handle)
 
     def synchronize(self):
-        """Waits until the event is reached. RuntimeError when nobody can record it any more."""
+        """Waits until the event is reached.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        RuntimeError
+            Nobody can record it any more.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.default_stream().record_event().synchronize()
+        """
         _core._event_synchronize(self._handle)
 
     def elapsed_time(self, end):
-        """Milliseconds from this event to `end`, both made with timing=True and reached."""
+        """The time from this event to another.
+
+        Parameters
+        ----------
+        end : Event
+            The later one; both made with timing=True, and reached.
+
+        Returns
+        -------
+        float
+            Milliseconds.
+
+        Raises
+        ------
+        TypeError
+            It is no Event.
+        RuntimeError
+            One of them has no time, or is not reached.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> begin, end = np.Event(timing=True), np.Event(timing=True)
+        >>> begin.record()
+        >>> end.record()
+        >>> end.synchronize()
+        >>> begin.elapsed_time(end) >= 0
+        True
+        """
         return _core._event_elapsed(self._handle, _event(end, "elapsed_time")._handle)
 
     def __repr__(self):
@@ -148,20 +388,61 @@ def _event(value, where):
 
 
 def current_stream():
-    """The calling thread's stream."""
+    """The calling thread's stream, on which its operations go.
+
+    Returns
+    -------
+    Stream
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.current_stream() == np.default_stream()
+    True
+    """
     return Stream._of(_core._stream_current())
 
 
 def default_stream():
-    """The library's own stream, which threads use that set no other."""
+    """The library's own stream, which threads use that set no other.
+
+    Returns
+    -------
+    Stream
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.default_stream().number
+    0
+    """
     return Stream._of(_core._stream_default())
 
 
 class stream:
-    """`with asnumpy.stream(s):` puts the block's operations on the stream s (None: on the current one).
+    """Puts the operations of a with block on a stream.
 
-    The stream is the calling thread's; other threads have their own. Entering and leaving ends a recording: what was
-    recorded before goes to the stream it was recorded for."""
+    It is the calling thread's; other threads have their own. Entering and leaving ends a recording:
+    what was recorded before goes to the stream it was recorded for.
+
+    Parameters
+    ----------
+    stream : Stream or None
+        None: the current one stays.
+
+    Raises
+    ------
+    TypeError
+        It is no Stream.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> s = np.Stream()
+    >>> with np.stream(s):
+    ...     print(np.current_stream() == s)
+    True
+    """
 
     def __init__(self, stream):
         self._stream = None if stream is None else _stream(stream, "stream")
@@ -238,12 +519,40 @@ def _job(job, number):
 
 
 def batch(jobs, *, streams=None):
-    """Runs independent jobs on several streams, and returns their results in order.
+    """Runs independent jobs on several streams.
 
-    jobs: callables, or (callable, arguments). streams: how many jobs run at a time, each in a thread and on a stream of
-    its own (default: 4, or one per job if there are fewer). Each job sees the context variables of the caller (errstate
-    too). When batch returns, everything is computed. If a job raises, no further one is started; when those that run
-    have ended, the first exception is raised, with the others by the number of the job as its `batch_errors`, and as notes."""
+    Parameters
+    ----------
+    jobs : iterable
+        Callables, or pairs (callable, arguments).
+    streams : int, optional
+        How many jobs run at a time, each in a thread and on a stream of its own; 4 by default.
+
+    Returns
+    -------
+    list
+        The jobs' results in their order; everything is computed.
+
+    Raises
+    ------
+    TypeError
+        A job is something else.
+    ValueError
+        streams is below 1.
+    Exception
+        The first one that a job raised, once those that run have ended; no further one is started. The
+        others are its batch_errors, by the numbers of the jobs, and its notes.
+
+    Notes
+    -----
+    Each job sees the context variables of the caller (errstate too).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.batch([(np.sum, ([1, 2],)), lambda: np.arange(3) * 2])
+    [np.int64(3), array([0, 2, 4])]
+    """
     batch = _Batch([_job(job, number) for number, job in enumerate(jobs)])
     if streams is None:
         streams = 4

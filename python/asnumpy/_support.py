@@ -93,6 +93,19 @@ def _named_subclass(name):
     return type(name, (_np.ndarray,), {})
 
 
+def repr_html(a):
+    """What a notebook shows of an array, or None."""
+    from ._html import shown
+
+    return shown(a)
+
+
+def repr_mimebundle(a):
+    """The same by kinds of text; the others are made as of any object."""
+    text = repr_html(a)
+    return {} if text is None else {"text/html": text}
+
+
 # ---- pickling
 
 

@@ -16,8 +16,12 @@ import sys
 __all__ = ["environment", "flags", "home"]
 
 
+def __dir__():
+    return __all__
+
+
 def home():
-    """The folder that stands for ``$ASCEND_HOME_PATH``: it has ``include``, ``lib64``, ``set_env.sh``.
+    """The folder that stands for $ASCEND_HOME_PATH: it has include, lib64 and set_env.sh.
 
     Returns
     -------
@@ -27,6 +31,12 @@ def home():
     ------
     FileNotFoundError
         The package was installed without them.
+
+    Examples
+    --------
+    >>> import asnumpy.acl
+    >>> (asnumpy.acl.home() / "include" / "acl" / "acl.h").exists()
+    True
     """
     path = pathlib.Path(__file__).absolute().parent / "cann"
     if not (path / "include" / "acl" / "acl.h").exists():
@@ -35,11 +45,22 @@ def home():
 
 
 def flags():
-    """What a C or C++ compiler needs to build an Ascend program and to find the libraries when it runs.
+    """What a C or C++ compiler needs to build an Ascend program, and to find the libraries when it runs.
 
     Returns
     -------
     list of str
+
+    Raises
+    ------
+    FileNotFoundError
+        The package was installed without headers and libraries.
+
+    Examples
+    --------
+    >>> import asnumpy.acl
+    >>> asnumpy.acl.flags()[-1]
+    '-lnnopbase'
     """
     include, lib = home() / "include", home() / "lib64"
     folders = [f"-I{p}" for p in (include, include / "aclnn", include / "aclnnop")]
@@ -48,25 +69,31 @@ def flags():
 
 
 def environment(devices=None, soc=None):
-    """The environment in which programs find the CPU device in CANN's place, as ``set_env.sh`` makes it.
+    """The environment in which programs find the CPU device in CANN's place, as set_env.sh makes it.
 
     Parameters
     ----------
     devices : int, optional
         How many devices programs see (1 to 64); as before when it is not given.
     soc : str, optional
-        The SoC's name that programs are told; as before (``Ascend910B3``) when it is not given.
+        The SoC's name that programs are told; as before (Ascend910B3) when it is not given.
 
     Returns
     -------
     dict
-        A copy of ``os.environ`` with ``ASCEND_HOME_PATH``, ``ASCEND_TOOLKIT_HOME``, ``ASCEND_OPP_PATH``,
-        ``LD_LIBRARY_PATH`` and ``PATH`` (for ``msprof``) set.
+        A copy of os.environ with ASCEND_HOME_PATH, ASCEND_TOOLKIT_HOME, ASCEND_OPP_PATH,
+        LD_LIBRARY_PATH and PATH (for msprof) set.
 
     Raises
     ------
     ValueError
-        ``devices`` is not between 1 and 64, or ``soc`` is empty or has more than 63 characters.
+        devices is not between 1 and 64, or soc is empty or has more than 63 characters.
+
+    Examples
+    --------
+    >>> import asnumpy.acl
+    >>> asnumpy.acl.environment(devices=2)["ASNUMPY_CPU_DEVICES"]
+    '2'
     """
     if devices is not None and not 1 <= devices <= 64:
         raise ValueError(f"devices is {devices}; it must be between 1 and 64")

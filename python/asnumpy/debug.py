@@ -9,23 +9,59 @@ from ._compare import Comparison, Departure, compare
 
 __all__ = ["Comparison", "Departure", "SynchronizationWarning", "compare", "on_sync", "sync_counts"]
 
+
+def __dir__():
+    return __all__
+
+
 _MODES = ("ignore", "warn", "error")
 _mode = "ignore"
 _counts = collections.Counter()
 
 
 class SynchronizationWarning(RuntimeWarning):
-    """The host had to wait for the device (on_sync("warn"))."""
+    """The host had to wait for the device, under on_sync("warn").
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> issubclass(np.debug.SynchronizationWarning, RuntimeWarning)
+    True
+    """
 
 
 def on_sync(mode):
-    """What happens where the host has to wait for the device: "ignore" (nothing; the default), "warn"
-    (SynchronizationWarning at each line, as Python's filters say), "error" (RuntimeError before the wait). Returns the
-    mode before. While it is not "ignore", synchronisations are counted (sync_counts).
+    """Sets what happens where the host has to wait for the device.
 
-    A synchronisation is where the value of something recorded or queued is needed on the host: an element is read
-    (float(a), if a.any(), printing), an array goes to NumPy, indices are checked, synchronize(). What is not recorded
-    (small arrays on the CPU device) is waited for by nobody.
+    Parameters
+    ----------
+    mode : {"ignore", "warn", "error"}
+        Nothing (at first); a SynchronizationWarning at each line, as Python's filters say; a
+        RuntimeError before the wait.
+
+    Returns
+    -------
+    str
+        The mode before.
+
+    Raises
+    ------
+    ValueError
+        Another mode.
+
+    Notes
+    -----
+    A synchronisation is where the value of something recorded or queued is needed on the host: an
+    element is read (float(a), if a.any(), printing), an array goes to NumPy, indices are checked,
+    synchronize(). What is not recorded (small arrays on the CPU device) is waited for by nobody. While
+    the mode is not "ignore", synchronisations are counted (sync_counts).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.debug.on_sync("warn")
+    >>> np.debug.on_sync(before)
+    'warn'
     """
     global _mode
     if mode not in _MODES:
@@ -41,7 +77,21 @@ def on_sync(mode):
 
 
 def sync_counts():
-    """{(file, line, reason): times} since on_sync last left "ignore", most first."""
+    """How often each line had to wait for the device since on_sync last left "ignore".
+
+    Returns
+    -------
+    dict
+        (file, line, reason) -> times, most first.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.debug.on_sync("warn")
+    >>> np.debug.sync_counts()
+    {}
+    >>> _ = np.debug.on_sync(before)
+    """
     return dict(_counts.most_common())
 
 

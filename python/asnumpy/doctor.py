@@ -22,6 +22,11 @@ from ._devices import _OPERATORS
 
 __all__ = ["report"]
 
+
+def __dir__():
+    return __all__
+
+
 _LIBRARIES = ("libascendcl.so", "libnnopbase.so", "libopapi.so")
 _HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DEFAULT_HOME = "/usr/local/Ascend/ascend-toolkit/latest"
@@ -182,13 +187,13 @@ def _advice(device):
 
 
 def report(npu=False):
-    """The report as lines of text.
+    """What AsNumpy runs on here, as lines of text.
 
     Parameters
     ----------
     npu : bool
-        Also what an NPU would run and what the CPU would compute for it, by CANN's documentation; where CANN is
-        found that is said in any case.
+        Also what an NPU would run and what the CPU would compute for it, by CANN's documentation; where
+        CANN is found that is said in any case.
 
     Returns
     -------

@@ -15,6 +15,11 @@ from . import _core
 
 __all__ = ["Server", "serve", "start", "stop"]
 
+
+def __dir__():
+    return __all__
+
+
 _EVERY = 64
 _lock = threading.Lock()
 _started = {}  # registry -> collector
@@ -122,8 +127,33 @@ class _Collector:
 
 
 def start(registry=None):
-    """Adds the metrics to a registry (prometheus_client.REGISTRY by default) and begins to record. Nothing happens for a
-    registry that has them."""
+    """Adds the metrics to a registry and begins to record; nothing happens for one that has them.
+
+    Parameters
+    ----------
+    registry : CollectorRegistry, optional
+        prometheus_client.REGISTRY by default.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ImportError
+        prometheus-client is not installed.
+    ValueError
+        The registry has metrics of those names.
+
+    Examples
+    --------
+    >>> import asnumpy as np, prometheus_client
+    >>> registry = prometheus_client.CollectorRegistry()
+    >>> np.monitor.start(registry)
+    >>> b"asnumpy_memory_bytes" in prometheus_client.generate_latest(registry)
+    True
+    >>> np.monitor.stop(registry)
+    """
     client = _client()
     from prometheus_client import core
 
@@ -142,7 +172,29 @@ def start(registry=None):
 
 
 def stop(registry=None):
-    """Takes the metrics out of a registry, and ends the recording with the last one. RuntimeError: it has none."""
+    """Takes the metrics out of a registry, and ends the recording with the last one.
+
+    Parameters
+    ----------
+    registry : CollectorRegistry, optional
+        prometheus_client.REGISTRY by default.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    RuntimeError
+        It has none.
+
+    Examples
+    --------
+    >>> import asnumpy as np, prometheus_client
+    >>> registry = prometheus_client.CollectorRegistry()
+    >>> np.monitor.start(registry)
+    >>> np.monitor.stop(registry)
+    """
     client = _client()
     registry = client.REGISTRY if registry is None else registry
     with _lock:
@@ -172,7 +224,25 @@ def _health():
 
 
 class Server:
-    """A running server: `port`, `close()`; a context manager."""
+    """A running server of /metrics and /healthz; serve makes it, the end of a with block closes it.
+
+    Attributes
+    ----------
+    port : int
+        Where it listens.
+
+    Parameters
+    ----------
+    port, host, registry
+        As of serve.
+
+    Examples
+    --------
+    >>> import asnumpy as np, prometheus_client
+    >>> with np.monitor.serve(0, registry=prometheus_client.CollectorRegistry()) as server:
+    ...     server.port > 0
+    True
+    """
 
     def __init__(self, port, host, registry):
         client = _client()
@@ -216,7 +286,18 @@ class Server:
         self._thread.start()
 
     def close(self):
-        """Ends the server and the recording."""
+        """Ends the server and the recording.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> import asnumpy as np, prometheus_client
+        >>> server = np.monitor.serve(0, registry=prometheus_client.CollectorRegistry())
+        >>> server.close()
+        """
         if self._thread is None:
             return
         self._server.shutdown()
@@ -234,6 +315,34 @@ class Server:
 
 
 def serve(port=9400, host="127.0.0.1", registry=None):
-    """Serves /metrics and /healthz on a thread; `port` 0 takes a free one, `host` "0.0.0.0" lets other machines ask.
-    Returns the Server. OSError: the port is taken."""
+    """Serves /metrics and /healthz on a thread, while the program works.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one.
+    host : str
+        "0.0.0.0" lets other machines ask.
+    registry : CollectorRegistry, optional
+        prometheus_client.REGISTRY by default; the metrics are added to it.
+
+    Returns
+    -------
+    Server
+
+    Raises
+    ------
+    OSError
+        The port is taken.
+    ImportError
+        prometheus-client is not installed.
+
+    Examples
+    --------
+    >>> import asnumpy as np, prometheus_client
+    >>> from urllib.request import urlopen
+    >>> with np.monitor.serve(0, registry=prometheus_client.CollectorRegistry()) as server:
+    ...     urlopen(f"http://127.0.0.1:{server.port}/healthz").status
+    200
+    """
     return Server(port, host, registry)

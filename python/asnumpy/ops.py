@@ -30,22 +30,36 @@ __all__ = ["Operator", "aclnn", "find", "list", "register", "share", "unregister
 
 
 class Operator:
-    """An implementation of an operator.
+    """An implementation of an operator, as find and list show it.
 
-    Attributes
+    Parameters
     ----------
     name : str
+        Of the operator.
     function : callable
+        What is called.
     device : str or None
         "cpu" or "ascend", perhaps with a number ("ascend:1"); None: any.
     dtype : dtype or None
         None: any.
     priority : int
+        Among equally specific ones the highest is called.
     owner : str
         The module that registered it.
     file : str
+        Where.
     line : int
-        Where; line 0: the file is "built in", or a library.
+        Where; 0: the file is "built in", or a library.
+
+    Notes
+    -----
+    The parameters are attributes too.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ops.find("add").owner
+    'asnumpy'
     """
 
     __slots__ = ("device", "dtype", "file", "function", "line", "name", "owner", "priority")
@@ -60,14 +74,14 @@ class Operator:
 
     @property
     def level(self):
-        """ "global", "device" or "dtype"."""
+        """How specific it is: "global", "device" or "dtype"."""
         return (
             "dtype" if self.dtype is not None else "device" if self.device is not None else "global"
         )
 
     @property
     def place(self):
-        """Who registered it, and where."""
+        """The module that registered it, and where."""
         return (
             f"{self.owner} at {self.file}:{self.line}"
             if self.line
@@ -144,14 +158,14 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
     Parameters
     ----------
     name : str
-        An identifier: the operator is then ``asnumpy.ops.NAME``.
+        An identifier: the operator is then asnumpy.ops.NAME.
     function : callable, optional
         Without it a decorator is returned.
     device : str, optional
         "cpu" or "ascend", perhaps with a number: only for arrays there.
     dtype : dtype, optional
         Only where the promoted dtype of the arrays is this one.
-    priority : int, optional
+    priority : int
         Among equally specific implementations the highest is called.
 
     Returns
@@ -165,6 +179,16 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
         The operator has an implementation of the same device, dtype and priority.
     ValueError
         A name that is no identifier, or a name of this module's; an unknown device.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> @np.ops.register("rectify")
+    ... def rectify(x):
+    ...     return np.maximum(x, 0)
+    >>> np.ops.rectify(np.array([-1, 2]))
+    array([0, 2])
+    >>> _ = np.ops.unregister("rectify")
     """
     frame = sys._getframe(1)
     owner, file, line = (
@@ -182,7 +206,14 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
 
 
 def unregister(name, *, device=None, dtype=None, priority=0):
-    """Removes an implementation, the one that `register` added with the same arguments.
+    """Removes an implementation, the one that register added with the same arguments.
+
+    Parameters
+    ----------
+    name : str
+        The operator.
+    device, dtype, priority
+        As they were given to register.
 
     Returns
     -------
@@ -195,6 +226,13 @@ def unregister(name, *, device=None, dtype=None, priority=0):
         There is none.
     ValueError
         It is built in.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> _ = np.ops.register("thrice", lambda x: 3 * x)
+    >>> np.ops.unregister("thrice")(2)
+    6
     """
     key = _key(name, device, dtype, priority)
     with _lock:
@@ -221,22 +259,35 @@ def unregister(name, *, device=None, dtype=None, priority=0):
 
 
 def share(library=None):
-    """Makes this registry and that of the C binding (``asnumpy/registry.h``) one, in a process that holds both.
+    """Makes this registry and that of the C binding (asnumpy/registry.h) one, in a process that has both.
 
-    From then on what either face registers or removes is found, called and listed by the other; arrays are copied
-    between them. What is registered for bfloat16 stays with its own face.
+    From then on what either face registers or removes is found, called and listed by the other; arrays
+    are copied between them. What is registered for bfloat16 stays with its own face.
 
     Parameters
     ----------
     library : str, path or ctypes.CDLL, optional
         libasnumpy; by default the one that the process has loaded, else the package's own.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     OSError
         There is no such library.
     RuntimeError
-        Both have an implementation of the same operator, device, dtype and priority; or another library is shared.
+        Both have an implementation of the same operator, device, dtype and priority; or another library
+        is shared.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ops.share("no_such_library.so")
+    Traceback (most recent call last):
+        ...
+    OSError: ...
     """
     global _c_face
     from ._custom._c_face import CFace
@@ -286,6 +337,7 @@ def find(name, *, device=None, dtype=None):
     Parameters
     ----------
     name : str
+        The operator.
     device : str, optional
         By default the device in use.
     dtype : dtype, optional
@@ -299,6 +351,12 @@ def find(name, *, device=None, dtype=None):
     ------
     LookupError
         No operator has the name, or none of its implementations fits.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ops.find("sin").level
+    'global'
     """
     device = _core.empty(0).device if device is None else plain_name(device)
     dtype = None if dtype is None else _np.dtype(dtype)
@@ -319,9 +377,20 @@ def find(name, *, device=None, dtype=None):
 def list(name=None):  # noqa: A001 - its name
     """All implementations, or those of one operator, in the order in which calls prefer them.
 
+    Parameters
+    ----------
+    name : str, optional
+        The operator.
+
     Returns
     -------
     list of Operator
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> [implementation.owner for implementation in np.ops.list("sin")]
+    ['asnumpy']
     """
     with _lock:
         _built_in()

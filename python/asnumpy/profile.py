@@ -18,6 +18,12 @@ import types
 
 from asnumpy._profile import profile
 
+__all__ = ["load_ipython_extension", "profile"]
+
+
+def __dir__():
+    return __all__
+
 
 def _parser(program, what):
     """The options that a script and a cell have."""
@@ -57,7 +63,26 @@ def main(arguments=None):
 
 
 def load_ipython_extension(shell):
-    """%load_ext asnumpy.profile: gives IPython and Jupyter the magic `asnumpy_profile`."""
+    """Gives IPython and Jupyter the magic asnumpy_profile; %load_ext asnumpy.profile calls it.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        IPython's shell.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import asnumpy.profile
+    >>> class Shell:
+    ...     def register_magic_function(self, function, kind, name):
+    ...         print(kind, name)
+    >>> asnumpy.profile.load_ipython_extension(Shell())
+    line_cell asnumpy_profile
+    """
     parser = _parser("asnumpy_profile", "Runs a cell and says where its time went.")
     parser.add_argument("statement", nargs=argparse.REMAINDER, help="of a line magic")
 

@@ -21,6 +21,8 @@ ASN_CHECK_RESULT asn_status asn_set_at_once(bool on);
 /* The plan of what is recorded for `a` (NULL: the whole trace), as text the caller frees
  * with asn_free: one line per program, its operations, and why it ends where it does. */
 ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
+/* Whether a recorded operation that has not run yet writes the memory of `a`. */
+bool asn_is_recorded(const asn_array *a);
 
 /* Called around work long enough to let other threads run (a binding's global lock), and
  * while waiting for the library's own lock. `enter` may be called by a thread that does

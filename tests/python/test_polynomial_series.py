@@ -284,6 +284,12 @@ class TestClass:
         assert a.maxpower == b.maxpower
         close(a.mapparms(), b.mapparms())
 
+    @pytest.mark.parametrize("deg", [-1, 1.5])
+    def test_basis_of_no_degree(self, cls, deg):
+        for m in (anp, np):
+            with pytest.raises(ValueError):
+                getattr(m.polynomial, cls).basis(deg)
+
     def test_comparison(self, cls):
         a, _ = self.made(cls, [1, 2, 3])
         b, _ = self.made(cls, [1, 2, 3], domain=[0, 2])

@@ -366,3 +366,18 @@ print(len(os.listdir("/proc/self/task")) - before)
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("vecdot", [(2,), (3,)]), ("matvec", [(4, 2), (3,)]), ("vecmat", [(2,), (3, 4)])],
+)
+def test_lengths_that_differ_are_told_by_name(name, shapes):
+    if not hasattr(np, name):
+        pytest.skip("NumPy has it from 2.2 on")
+    told = []
+    for m in (asnumpy, np):
+        with pytest.raises(ValueError) as error:
+            getattr(m, name)(*map(m.ones, shapes))
+        told.append(str(error.value))
+    assert told[0] == told[1]

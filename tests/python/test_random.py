@@ -110,6 +110,13 @@ def test_state_round_trips():
     same(a.random(2), numpys.random(2))
 
 
+@pytest.mark.parametrize("entropy", [-1, [1, -2]])
+def test_negative_entropy_is_refused(entropy):
+    for m in (anp, np):
+        with pytest.raises(ValueError):
+            m.random.SeedSequence(entropy)
+
+
 def test_seed_sequence():
     for entropy in (0, 12345, 2**100, [1, 2, 3]):
         ours, theirs = anp.random.SeedSequence(entropy), np.random.SeedSequence(entropy)

@@ -40,6 +40,17 @@ def test_function(name):
     assert ours.__doc__
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_classes_bind_functions_as_numpys(name):
+    """A function that is an attribute of a class gets the instance, where NumPy's does (zeros does not)."""
+
+    def bound(function):
+        made = type("Holder", (), {"function": function})()
+        return made.function is not function
+
+    assert bound(getattr(asnumpy, name)) == bound(getattr(np, name))
+
+
 @pytest.mark.parametrize("name", UFUNCS)
 def test_ufunc(name):
     ours, theirs = getattr(asnumpy, name), getattr(np, name)

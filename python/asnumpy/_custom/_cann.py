@@ -155,14 +155,15 @@ def aclnn(name, *args, outputs=()):
     Parameters
     ----------
     name : str
-        Without "aclnn": ``aclnnFooGetWorkspaceSize`` and ``aclnnFoo`` are called.
+        Without "aclnn": aclnnFooGetWorkspaceSize and aclnnFoo are called.
     *args
         The first phase's parameters before the outputs, in its order: arrays (aclTensor), NumPy scalars
-        (aclScalar), int (int64_t), float (double), bool, str (char *), None (a null pointer), tuples of ints
-        (aclIntArray) and of arrays (aclTensorList). Nothing checks them against the operator: a wrong type is a
-        wrong call.
+        (aclScalar), int (int64_t), float (double), bool, str (char *), None (a null pointer), tuples of
+        ints (aclIntArray) and of arrays (aclTensorList). Nothing checks them against the operator: a
+        wrong type is a wrong call.
     outputs : ndarray or tuple of ndarray
-        Written by the operator; further parameters, in order. An input that is written is an output as well.
+        Written by the operator; further parameters, in order. An input that is written is an output as
+        well.
 
     Returns
     -------
@@ -180,8 +181,10 @@ def aclnn(name, *args, outputs=()):
 
     Examples
     --------
-    >>> y = asnumpy.empty_like(x)
-    >>> asnumpy.ops.aclnn("LeakyRelu", x, np.float32(0.1), outputs=y)
+    >>> import asnumpy as np
+    >>> x = np.array([-2.0, 3.0], dtype=np.float32)
+    >>> np.ops.aclnn("LeakyRelu", x, np.float32(0.5), outputs=np.empty_like(x))
+    array([-1.,  3.], dtype=float32)
     """
     alone = _core._is_array(outputs)
     outputs = (outputs,) if alone else tuple(outputs)

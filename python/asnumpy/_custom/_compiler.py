@@ -35,6 +35,16 @@ class CompileError(RuntimeError):
         What the compiler said.
     source : str
         What it was given, the generated parts included.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> broken = np.ElementwiseKernel("T x", "T y", "y = no_such_name", "broken")
+    >>> try:
+    ...     broken(np.ones(3))
+    ... except np.CompileError as error:
+    ...     print("no_such_name" in error.log)
+    True
     """
 
     __module__ = "asnumpy"

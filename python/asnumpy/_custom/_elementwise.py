@@ -28,35 +28,42 @@ class ElementwiseKernel:
     Parameters
     ----------
     in_params, out_params : str
-        ``"T x, float32 y, raw T table"``. A type is a dtype's name, or one letter that stands for the
-        promoted dtype of its arguments. ``raw``: the statement indexes the array itself (``table[i]``, row-major;
-        ``table_size`` elements) and it takes no part in broadcasting.
+        "T x, float32 y, raw T table". A type is a dtype's name, or one letter that stands for the
+        promoted dtype of its arguments. raw: the statement indexes the array itself (table[i],
+        row-major; table_size elements) and it takes no part in broadcasting.
     operation : str
-        Statements in C that set the outputs: ``"z = (x - y) * (x - y)"``. ``i`` is the element's row-major
-        index, ``n`` or ``size`` their number; C's mathematics fits each type (``sqrt``, ``exp``), and there are
-        ``min``, ``max`` and ``abs``. An output keeps its element where it is not set.
-    name : str, optional
+        Statements in C that set the outputs: "z = (x - y) * (x - y)". i is the element's row-major
+        index, n or size their number; C's mathematics fits each type (sqrt, exp), and there are min,
+        max and abs. An output keeps its element where it is not set.
+    name : str
         For messages and the file of the compiled kernel.
-    preamble : str, optional
+    preamble : str
         C before the kernel: helpers, includes.
-    no_return : bool, optional
+    no_return : bool
         The call returns None.
-    return_tuple : bool, optional
+    return_tuple : bool
         The call returns a tuple for one output too.
-    options : sequence of str, optional
+    options : sequence of str
         Further flags of the compiler.
-
-    Notes
-    -----
-    The kernel is compiled at the first call with each combination of dtypes and kept on disk (in
-    ``$ASNUMPY_CACHE_DIR``, ``$XDG_CACHE_HOME/asnumpy`` or ``~/.cache/asnumpy``). It runs on the host, over the
-    processors; arrays on a device that the host does not reach are copied there and back, under the policy of
-    `set_fallback`. Any thread may call.
 
     Raises
     ------
     ValueError
         A parameter list cannot be read.
+
+    Notes
+    -----
+    The kernel is compiled at the first call with each combination of dtypes and kept on disk (in
+    $ASNUMPY_CACHE_DIR, $XDG_CACHE_HOME/asnumpy or ~/.cache/asnumpy). It runs on the host, over the
+    processors; arrays on a device that the host does not reach are copied there and back, under the
+    policy of set_fallback. Any thread may call.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> distance = np.ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "distance")
+    >>> distance(np.array([1.0, 5.0]), np.array([3.0, 2.0]))
+    array([4., 9.])
     """
 
     __module__ = "asnumpy"
@@ -89,11 +96,18 @@ class ElementwiseKernel:
         Parameters
         ----------
         letters : dict
-            letter -> dtype.
+            letter -> dtype, of the parameters' types that are letters.
 
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> twice = np.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")
+        >>> "y = 2 * x" in twice.source({"T": np.dtype("float32")})
+        True
         """
         ins = [p for p in self.in_params if not p.raw]
         outs = [p for p in self.out_params if not p.raw]

@@ -96,19 +96,19 @@ _loaded = {}
 
 
 def load_library(path):
-    """Loads operators compiled against ``asnumpy/op.h``, and registers them in `asnumpy.ops`.
+    """Loads operators compiled against asnumpy/op.h, and registers them in asnumpy.ops.
 
     Parameters
     ----------
     path : str or path
-        A shared library that exports a table of operators (``ASNP_OPS``, ``ASNP_TWO_PHASE``). The same library again gives the same
-        operators.
+        A shared library that exports a table of operators (ASNP_OPS, ASNP_TWO_PHASE). The same library
+        again gives the same operators.
 
     Returns
     -------
     Library
-        Its operators as attributes: functions like ufuncs, with broadcasting, ``out=``, ``where=``, ``dtype=``,
-        ``casting=`` and, where they take two arguments, ``reduce`` and its relatives; and two-phase operators.
+        Its operators as attributes: functions like ufuncs, with broadcasting, out, where, dtype,
+        casting and, where they take two arguments, reduce and its relatives; and two-phase operators.
 
     Raises
     ------
@@ -118,6 +118,14 @@ def load_library(path):
         It has no table, or a wrong one.
     RuntimeError
         An operator of the name is registered already.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.load_library("no_such_library.so")
+    Traceback (most recent call last):
+        ...
+    OSError: ...
     """
     where = str(pathlib.Path(path).resolve())
     with _lock:

@@ -18,22 +18,36 @@ _SCALARS = {
 
 
 class RawKernel:
-    """A function written in C.
+    """A function written in C, called on the addresses of arrays.
 
     Parameters
     ----------
     code : str
-        C with a function ``void name(...)`` that is not static. The integers of ``stdint.h`` and C's
+        C with a function void name(...) that is not static. The integers of stdint.h and C's
         mathematics are declared.
     name : str
         The function.
-    options : sequence of str, optional
+    options : sequence of str
         Further flags of the compiler.
 
     Raises
     ------
     CompileError
         At the first call: the code does not compile, or has no such function.
+
+    Notes
+    -----
+    A call takes a tuple of C-contiguous arrays (pointers to their elements) and numbers (int64_t,
+    double, or what NumPy's scalars are), and perhaps a range that is split over threads.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> code = "void twice(double *x, int64_t n) { for (int64_t i = 0; i < n; i++) x[i] *= 2; }"
+    >>> x = np.array([1.0, 2.0])
+    >>> np.RawKernel(code, "twice")((x, 2))
+    >>> x
+    array([2., 4.])
     """
 
     __module__ = "asnumpy"
@@ -46,7 +60,23 @@ class RawKernel:
         return f"<asnumpy.RawKernel {self.name!r}>"
 
     def compile(self):
-        """Compiles now, not at the first call."""
+        """Compiles now, not at the first call.
+
+        Returns
+        -------
+        ctypes function
+            The compiled function.
+
+        Raises
+        ------
+        CompileError
+            The code does not compile, or has no such function.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> _ = np.RawKernel("void nothing(void) { }", "nothing").compile()
+        """
         with self._lock:
             if self._function is None:
                 source = PROLOGUE + part(self.name, self.code)

@@ -74,27 +74,43 @@ class ReductionKernel:
     Parameters
     ----------
     in_params, out_params : str
-        As of `ElementwiseKernel`; the first output's type is that of the accumulator.
+        As of ElementwiseKernel; the first output's type is that of the accumulator.
     map_expr : str
-        Of one element of the inputs: ``"x * x"``. ``i`` is its row-major index.
+        Of one element of the inputs: "x * x". i is its row-major index.
     reduce_expr : str
-        Of two values ``a`` and ``b``: ``"a + b"``. It must be associative and commutative: elements are taken
-        in any order.
+        Of two values a and b: "a + b". It must be associative and commutative: elements are taken in
+        any order.
     post_map_expr : str
-        Statements that set the outputs from the reduced value ``a``: ``"y = sqrt(a)"``.
+        Statements that set the outputs from the reduced value a: "y = sqrt(a)".
     identity : str or number or None
         The value of a reduction of nothing, in C; None: that is a ValueError.
-    name : str, optional
+    name : str
+        For messages and the file of the compiled kernel.
     reduce_type : str, optional
         The accumulator's type: a dtype's name or a letter.
-    reduce_dims : bool, optional
+    reduce_dims : bool
         Taken for other libraries' sake: axes that step as one are always reduced as one.
-    preamble : str, optional
-    options : sequence of str, optional
+    preamble : str
+        C before the kernel: helpers, includes.
+    options : sequence of str
+        Further flags of the compiler.
+
+    Raises
+    ------
+    ValueError
+        A parameter list cannot be read, or has no input or no output.
 
     Notes
     -----
-    Compiled and run as an `ElementwiseKernel`; a reduction over all axes is split over the processors too.
+    Compiled and run as an ElementwiseKernel; a reduction over all axes is split over the processors.
+    A call takes axis, keepdims and out.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> norm = np.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
+    array([ 5., 10.])
     """
 
     __module__ = "asnumpy"
@@ -124,7 +140,24 @@ class ReductionKernel:
         return f"<asnumpy.ReductionKernel {self.name!r}>"
 
     def source(self, letters):
-        """The C source for dtypes (letter -> dtype)."""
+        """The C source for dtypes.
+
+        Parameters
+        ----------
+        letters : dict
+            letter -> dtype, of the parameters' types that are letters.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> total = np.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+        >>> "a + b" in total.source({"T": np.dtype("float32")})
+        True
+        """
         ins = [p for p in self.in_params if not p.raw]
         reduce_type = self.reduce_type if len(self.reduce_type) == 1 else C_TYPES[self.reduce_type]
         formal = "".join(f", const {c_type(p)} {p.name}" for p in ins) + self._raw.formal(())

@@ -18,16 +18,34 @@ from ._cover import Cover
 
 __all__ = ["install", "load_ipython_extension", "uninstall", "unload_ipython_extension"]
 
+
+def __dir__():
+    return __all__
+
+
 _state = {}
 
 
 def install(include=(), exclude=()):
     """Begins the mode in this process; modules that are imported from now on have it.
 
-    Parameters: `include`, `exclude`: sequences of patterns of module names (`fnmatch`), which are
-    covered beside the user's own, and left out. Returns an object of the mode's own, for its parts.
-    Raises ValueError where a pattern is no text.
+    Parameters
+    ----------
+    include, exclude : sequence of str
+        Patterns of module names (fnmatch), which are covered beside the user's own, and left out.
 
+    Returns
+    -------
+    object
+        Of the mode's own, for its parts.
+
+    Raises
+    ------
+    ValueError
+        A pattern is no text.
+
+    Examples
+    --------
     >>> import asnumpy.auto
     >>> crossing = asnumpy.auto.install(exclude=["legacy.*"])
     >>> asnumpy.auto.uninstall()
@@ -61,7 +79,23 @@ def _place_of_path_finder():
 
 
 def uninstall():
-    """Ends the mode: what was imported keeps what it has, and later imports get NumPy."""
+    """Ends the mode: what was imported keeps what it has, and later imports get NumPy.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    RuntimeError
+        It is not installed.
+
+    Examples
+    --------
+    >>> import asnumpy.auto
+    >>> crossing = asnumpy.auto.install()
+    >>> asnumpy.auto.uninstall()
+    """
     from . import _imports, _staged, _workers
 
     if not _state:
@@ -75,7 +109,24 @@ def uninstall():
 
 
 def load_ipython_extension(shell):
-    """%load_ext asnumpy.auto: the cells from now on have the mode, and names of NumPy's modules, too."""
+    """Gives the cells from now on the mode, and names of NumPy's modules, too; %load_ext asnumpy.auto.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        IPython's shell.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import asnumpy.auto, types
+    >>> shell = types.SimpleNamespace(user_ns={}, ast_transformers=[])  # what it uses of IPython's
+    >>> asnumpy.auto.load_ipython_extension(shell)
+    >>> asnumpy.auto.unload_ipython_extension(shell)
+    """
     from ._crossing import Cells
     from ._names import renew
 
@@ -86,6 +137,23 @@ def load_ipython_extension(shell):
 
 
 def unload_ipython_extension(shell):
-    """%unload_ext asnumpy.auto."""
+    """Ends the mode for the cells from now on; %unload_ext asnumpy.auto.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        IPython's shell, which load_ipython_extension got.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import asnumpy.auto, types
+    >>> shell = types.SimpleNamespace(user_ns={}, ast_transformers=[])  # what it uses of IPython's
+    >>> asnumpy.auto.load_ipython_extension(shell)
+    >>> asnumpy.auto.unload_ipython_extension(shell)
+    """
     shell.ast_transformers.remove(_state["cells"])
     uninstall()

@@ -17,6 +17,11 @@ __all__ = [
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
+
+def __dir__():
+    return __all__
+
+
 _FORWARD, _INVERSE, _FROM_REAL, _TO_REAL = range(4)
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 _transform, fftshift, ifftshift = _core._fft, _core._fft_fftshift, _core._fft_ifftshift
@@ -24,22 +29,146 @@ fftfreq, rfftfreq = _core._fft_fftfreq, _core._fft_rfftfreq
 
 
 def fft(a, n=None, axis=-1, norm=None, out=None):
-    """The transform of n points along an axis: cut, or continued with zeros, to n."""
+    """The Fourier transform along an axis: out[k] = sum of a[j] exp(-2 pi i j k / n).
+
+    Parameters
+    ----------
+    a : array_like
+        Real or complex numbers.
+    n : int, optional
+        The length: the axis is cut, or continued with zeros; by default that of the axis.
+    axis : int
+        The axis, the last by default.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        What is divided by: nothing here and n of the inverse (the default); sqrt(n) of both; n here.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+        complex64 of float16, float32 and complex64, else complex128; frequency 0 first.
+
+    Raises
+    ------
+    ValueError
+        n is not positive, or norm is unknown.
+    AxisError
+        The axis does not exist.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.fft([1.0, 0.0, -1.0, 0.0]).real
+    array([0., 2., 0., 2.])
+    """
     return _transform(a, n, axis, norm, out, _FORWARD)
 
 
 def ifft(a, n=None, axis=-1, norm=None, out=None):
-    """The inverse transform of n points along an axis."""
+    """The inverse of fft along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        The transform, frequency 0 first.
+    n : int, optional
+        The length: the axis is cut, or continued with zeros; by default that of the axis.
+    axis : int
+        The axis, the last by default.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft: divides by n by default.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        n is not positive, or norm is unknown.
+    AxisError
+        The axis does not exist.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.ifft([0.0, 2.0, 0.0, 2.0]).real
+    array([ 1.,  0., -1.,  0.])
+    """
     return _transform(a, n, axis, norm, out, _INVERSE)
 
 
 def rfft(a, n=None, axis=-1, norm=None, out=None):
-    """The transform of n real points: the n // 2 + 1 elements that determine all."""
+    """The Fourier transform of real numbers along an axis: the n // 2 + 1 elements that determine all.
+
+    Parameters
+    ----------
+    a : array_like
+        Real numbers.
+    n : int, optional
+        The length: the axis is cut, or continued with zeros; by default that of the axis.
+    axis : int
+        The axis, the last by default.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+        Frequencies 0 to n // 2.
+
+    Raises
+    ------
+    ValueError
+        n is not positive, or norm is unknown.
+    TypeError
+        a is complex.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.rfft([1.0, 0.0, -1.0, 0.0]).real
+    array([0., 2., 0.])
+    """
     return _transform(a, n, axis, norm, out, _FROM_REAL)
 
 
 def irfft(a, n=None, axis=-1, norm=None, out=None):
-    """The inverse of rfft: n real points, by default 2 * (m - 1) from m elements."""
+    """The inverse of rfft along an axis: real numbers.
+
+    Parameters
+    ----------
+    a : array_like
+        The first half of the transform, m elements.
+    n : int, optional
+        The length of the result, by default 2 (m - 1); give it where it is odd.
+    axis : int
+        The axis, the last by default.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of ifft.
+    out : ndarray, real, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, real
+
+    Raises
+    ------
+    ValueError
+        n is not positive, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.irfft([0.0, 2.0, 0.0])
+    array([ 1.,  0., -1.,  0.])
+    """
     return _transform(a, n, axis, norm, out, _TO_REAL)
 
 
@@ -53,7 +182,36 @@ def _swap(norm):
 
 
 def hfft(a, n=None, axis=-1, norm=None, out=None):
-    """The real transform of a signal with Hermitian symmetry, given by its first half."""
+    """The transform of a signal with Hermitian symmetry, whose spectrum is real.
+
+    Parameters
+    ----------
+    a : array_like
+        The first half of the signal, m elements.
+    n : int, optional
+        The length of the result, by default 2 (m - 1).
+    axis : int
+        The axis, the last by default.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft.
+    out : ndarray, real, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, real
+
+    Raises
+    ------
+    ValueError
+        n is not positive, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.hfft([1.0, 2.0, 3.0])
+    array([ 8., -2.,  0., -2.])
+    """
     a = _core.asarray(a)
     if n is None:
         n = (a.shape[axis] - 1) * 2
@@ -61,7 +219,37 @@ def hfft(a, n=None, axis=-1, norm=None, out=None):
 
 
 def ihfft(a, n=None, axis=-1, norm=None, out=None):
-    """The inverse of hfft: the first half of a signal with Hermitian symmetry."""
+    """The inverse of hfft: the first half of a signal with Hermitian symmetry.
+
+    Parameters
+    ----------
+    a : array_like
+        A real spectrum.
+    n : int, optional
+        The length: the axis is cut, or continued with zeros; by default that of the axis.
+    axis : int
+        The axis, the last by default.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of ifft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+        Of n // 2 + 1 elements along axis.
+
+    Raises
+    ------
+    ValueError
+        n is not positive, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
+    array([1., 2., 3.])
+    """
     result = rfft(a, n, axis, _swap(norm), out)
     return _core.conjugate(result, out=result if out is None else out)
 
@@ -113,22 +301,142 @@ def _in_turn(a, s, axes, norm, out, kind, ours=False):
 
 
 def fftn(a, s=None, axes=None, norm=None, out=None):
-    """The transform along several axes, by default all."""
+    """The Fourier transform along several axes.
+
+    Parameters
+    ----------
+    a : array_like
+        Real or complex numbers.
+    s : sequence of ints, optional
+        The lengths, which cut axes or continue them with zeros; -1: that of the axis.
+    axes : sequence of ints, optional
+        The axes, by default all (or the last len(s), which is deprecated).
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.fftn(np.ones((2, 2))).real
+    array([[4., 0.],
+           [0., 0.]])
+    """
     return _complex(a, s, axes, norm, out, _FORWARD)
 
 
 def ifftn(a, s=None, axes=None, norm=None, out=None):
-    """The inverse transform along several axes, by default all."""
+    """The inverse of fftn.
+
+    Parameters
+    ----------
+    a : array_like
+        The transform.
+    s : sequence of ints, optional
+        The lengths, which cut axes or continue them with zeros; -1: that of the axis.
+    axes : sequence of ints, optional
+        The axes, by default all (or the last len(s), which is deprecated).
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of ifft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.ifftn([[4.0, 0.0], [0.0, 0.0]]).real
+    array([[1., 1.],
+           [1., 1.]])
+    """
     return _complex(a, s, axes, norm, out, _INVERSE)
 
 
 def fft2(a, s=None, axes=(-2, -1), norm=None, out=None):
-    """The transform along two axes."""
+    """The Fourier transform along two axes.
+
+    Parameters
+    ----------
+    a : array_like
+        Real or complex numbers.
+    s : pair of ints, optional
+        The lengths, which cut axes or continue them with zeros.
+    axes : sequence of ints
+        The axes, by default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.fft2([[1.0, 2.0], [3.0, 4.0]]).real
+    array([[10., -2.],
+           [-4.,  0.]])
+    """
     return _complex(a, s, axes, norm, out, _FORWARD)
 
 
 def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None):
-    """The inverse transform along two axes."""
+    """The inverse of fft2.
+
+    Parameters
+    ----------
+    a : array_like
+        The transform.
+    s : pair of ints, optional
+        The lengths, which cut axes or continue them with zeros.
+    axes : sequence of ints
+        The axes, by default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of ifft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.ifft2([[10.0, -2.0], [-4.0, 0.0]]).real
+    array([[1., 2.],
+           [3., 4.]])
+    """
     return _complex(a, s, axes, norm, out, _INVERSE)
 
 
@@ -147,22 +455,141 @@ def _to_real(a, s, axes, norm, out):
 
 
 def rfftn(a, s=None, axes=None, norm=None, out=None):
-    """The transform of real numbers along several axes; the last is halved."""
+    """The Fourier transform of real numbers along several axes; the last one is halved.
+
+    Parameters
+    ----------
+    a : array_like
+        Real numbers.
+    s : sequence of ints, optional
+        The lengths, which cut axes or continue them with zeros.
+    axes : sequence of ints, optional
+        The axes, by default all; rfft is along the last, fft along the others.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.rfftn(np.ones((2, 4))).shape
+    (2, 3)
+    """
     return _from_real(a, s, axes, norm, out)
 
 
 def rfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
-    """The transform of real numbers along two axes; the last is halved."""
+    """The Fourier transform of real numbers along two axes; the last one is halved.
+
+    Parameters
+    ----------
+    a : array_like
+        Real numbers.
+    s : pair of ints, optional
+        The lengths, which cut axes or continue them with zeros.
+    axes : sequence of ints
+        The axes, by default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of fft.
+    out : ndarray, complex, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, complex
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).real
+    array([[10., -2.],
+           [-4.,  0.]])
+    """
     return _from_real(a, s, axes, norm, out)
 
 
 def irfftn(a, s=None, axes=None, norm=None, out=None):
-    """The inverse of rfftn: real numbers."""
+    """The inverse of rfftn: real numbers.
+
+    Parameters
+    ----------
+    a : array_like
+        The transform, halved in the last axis.
+    s : sequence of ints, optional
+        The lengths of the result, by default 2 (m - 1) in the last axis of m elements.
+    axes : sequence of ints, optional
+        The axes, by default all.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of ifft.
+    out : ndarray, real, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, real
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.irfftn(np.fft.rfftn(np.ones((2, 4)))).round(6)
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
     return _to_real(a, s, axes, norm, out)
 
 
 def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
-    """The inverse of rfft2: real numbers."""
+    """The inverse of rfft2: real numbers.
+
+    Parameters
+    ----------
+    a : array_like
+        The transform, halved in the last axis.
+    s : pair of ints, optional
+        The lengths of the result, by default 2 (m - 1) in the last axis of m elements.
+    axes : sequence of ints
+        The axes, by default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        As of ifft.
+    out : ndarray, real, optional
+        Receives the result.
+
+    Returns
+    -------
+    ndarray, real
+
+    Raises
+    ------
+    ValueError
+        s and axes have different lengths, or norm is unknown.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.fft.irfft2([[10.0, -2.0], [-4.0, 0.0]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
     return _to_real(a, s, axes, norm, out)
 
 

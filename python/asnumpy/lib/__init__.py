@@ -26,3 +26,7 @@ __all__ = [
     "stride_tricks",
     "tracemalloc_domain",
 ]
+
+
+def __dir__():
+    return __all__

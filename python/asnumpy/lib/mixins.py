@@ -6,6 +6,11 @@ from .. import _core
 
 __all__ = ["NDArrayOperatorsMixin"]
 
+
+def __dir__():
+    return __all__
+
+
 # The ufuncs of operators, by the bare names of Python's methods.
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 _COMPARISONS = {"lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal", "gt": "greater",

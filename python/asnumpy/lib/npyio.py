@@ -3,3 +3,7 @@
 from .._io import DataSource, NpzFile
 
 __all__ = ["DataSource", "NpzFile"]
+
+
+def __dir__():
+    return __all__

@@ -12,8 +12,45 @@ from .._support import host_all as _host_all
 __all__ = ["as_strided", "sliding_window_view"]
 
 
+def __dir__():
+    return __all__
+
+
 def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
-    """A view with any shape and strides over the memory of x, inside its bounds."""
+    """A view of any shape and strides over an array's memory.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    shape : tuple of ints, optional
+        By default that of x.
+    strides : tuple of ints, optional
+        Bytes from an element to the next along each axis; by default those of rows one after the other.
+    subok : bool
+        Lets a subclass through.
+    writeable : bool
+        Whether the view may be written; one write may then be seen in several elements.
+
+    Returns
+    -------
+    ndarray
+        A view.
+
+    Raises
+    ------
+    ValueError
+        The view would leave the memory of the array that owns it (NumPy does not look).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.arange(4)
+    >>> np.lib.stride_tricks.as_strided(a, (3, 2), (8, 8))
+    array([[0, 1],
+           [1, 2],
+           [2, 3]])
+    """
     x = _core.array(x, copy=None, subok=subok)
     if not _core._is_array(x):  # of a dtype that the device lacks
         return _host.as_strided(x, shape, strides, subok, writeable)
@@ -32,7 +69,39 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
 
 
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
-    """A view with every window of a shape, as extra trailing axes."""
+    """A view with all windows of a shape, one for each place where it fits.
+
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    window_shape : int or tuple of ints
+        The window's length along each of the axes.
+    axis : int or tuple of ints, optional
+        The axes along which it moves, by default all.
+    subok : bool
+        Lets a subclass through.
+    writeable : bool
+        Whether the view may be written; one write is then seen in several windows.
+
+    Returns
+    -------
+    ndarray
+        A view: the places first, the window's axes last.
+
+    Raises
+    ------
+    ValueError
+        The window is larger than the array, negative, or not of the axes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.lib.stride_tricks.sliding_window_view(np.arange(5), 3)
+    array([[0, 1, 2],
+           [1, 2, 3],
+           [2, 3, 4]])
+    """
     try:
         window = tuple(window_shape)
     except TypeError:

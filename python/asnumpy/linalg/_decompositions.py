@@ -22,14 +22,30 @@ _NO_SINGULAR_VALUES = "SVD did not converge"
 
 
 class QRResult(NamedTuple):
-    """a = Q @ R."""
+    """What qr gives: a = Q @ R.
+
+    Attributes
+    ----------
+    Q : ndarray, shape (..., m, k)
+        Orthonormal columns.
+    R : ndarray, shape (..., k, n)
+        Upper triangular.
+    """
 
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
-    """a = (U * S) @ Vh."""
+    """What svd gives: a = (U * S) @ Vh.
+
+    Attributes
+    ----------
+    U, Vh : ndarray
+        Unitary: columns of U and rows of Vh are the singular vectors.
+    S : ndarray
+        The singular values, descending.
+    """
 
     U: Any
     S: Any
@@ -37,14 +53,29 @@ class SVDResult(NamedTuple):
 
 
 class EigResult(NamedTuple):
-    """a @ eigenvectors = eigenvectors * eigenvalues."""
+    """What eig gives: a @ eigenvectors = eigenvectors * eigenvalues.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray, shape (..., m)
+    eigenvectors : ndarray, shape (..., m, m)
+        In the columns.
+    """
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EighResult(NamedTuple):
-    """a @ eigenvectors = eigenvectors * eigenvalues, ascending."""
+    """What eigh gives: a @ eigenvectors = eigenvectors * eigenvalues.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray, shape (..., m)
+        Ascending.
+    eigenvectors : ndarray, shape (..., m, m)
+        In the columns, orthonormal.
+    """
 
     eigenvalues: Any
     eigenvectors: Any
@@ -54,8 +85,36 @@ _QR_MODES = {"f": "full", "full": "full", "e": "economic", "economic": "economic
 
 
 def qr(a, mode="reduced"):
-    """Q with orthonormal columns and R upper triangular. mode: "reduced", "complete", "r" (R only),
-    "raw" (Householder vectors, as LAPACK has them, and their factors)."""
+    """The QR factorisation: a matrix as orthonormal columns times an upper triangle.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., m, n)
+        A matrix, or a stack of them.
+    mode : {'reduced', 'complete', 'r', 'raw'}
+        'reduced': Q of shape (m, k), R of (k, n), k = min(m, n); 'complete': (m, m) and (m, n); 'r': R
+        alone; 'raw': Householder vectors as LAPACK has them, transposed, and their factors.
+
+    Returns
+    -------
+    QRResult (Q, R), ndarray R, or (h, tau)
+        float64 or complex128; of single precision its own.
+
+    Raises
+    ------
+    ValueError
+        An unknown mode.
+    LinAlgError
+        a has fewer than two dimensions.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.array([[3.0, 1.0], [4.0, 2.0]])
+    >>> q, r = np.linalg.qr(a)
+    >>> np.allclose(q @ r, a), np.allclose(q.T @ q, np.eye(2))
+    (True, True)
+    """
     if mode not in ("reduced", "complete", "r", "raw"):
         if mode not in _QR_MODES:
             raise ValueError(f"Unrecognized mode '{mode}'")
@@ -77,7 +136,38 @@ def _hermitian_svd(given, compute_uv):
 
 
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
-    """U, the singular values in descending order, and Vh."""
+    """The singular value decomposition: a = (U * S) @ Vh with unitary U and Vh.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., m, n)
+        A matrix, or a stack of them.
+    full_matrices : bool
+        U of shape (m, m) and Vh of (n, n); False: (m, k) and (k, n), k = min(m, n).
+    compute_uv : bool
+        False: S alone.
+    hermitian : bool
+        Says that a is Hermitian, for which there is a quicker way.
+
+    Returns
+    -------
+    SVDResult (U, S, Vh), or ndarray S
+        S of shape (..., k), descending.
+
+    Raises
+    ------
+    LinAlgError
+        It does not converge (an element is NaN), or a has fewer than two dimensions.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> u, s, vh = np.linalg.svd([[3.0, 0.0], [0.0, -4.0]])
+    >>> s
+    array([4., 3.])
+    >>> np.allclose((u * s) @ vh, [[3, 0], [0, -4]])
+    True
+    """
     if hermitian:
         return _hermitian_svd(a, compute_uv)
     if not compute_uv:
@@ -86,7 +176,29 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
 
 
 def svdvals(x, /):
-    """The singular values, in descending order."""
+    """The singular values of a matrix.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., m, n)
+        A matrix, or a stack of them.
+
+    Returns
+    -------
+    ndarray, shape (..., min(m, n))
+        Descending.
+
+    Raises
+    ------
+    LinAlgError
+        They do not converge, or x has fewer than two dimensions.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.linalg.svdvals([[3.0, 0.0], [0.0, -4.0]])
+    array([4., 3.])
+    """
     return svd(x, compute_uv=False)
 
 
@@ -97,12 +209,57 @@ def _widened(a):
 
 
 def eig(a):
-    """Eigenvalues and right eigenvectors of length 1; real where all eigenvalues are."""
+    """Eigenvalues and right eigenvectors of a square matrix.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., m, m)
+        A matrix, or a stack of them.
+
+    Returns
+    -------
+    EigResult (eigenvalues, eigenvectors)
+        Vectors of length 1 in the columns, in the order of the values; real where all values are.
+
+    Raises
+    ------
+    LinAlgError
+        a is not square, holds NaN or infinity, or they do not converge.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> values, vectors = np.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
+    >>> values
+    array([2., 3.])
+    """
     return EigResult(*_core._linalg_eig(a, True))
 
 
 def eigvals(a):
-    """The eigenvalues; real where all of them are."""
+    """The eigenvalues of a square matrix.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., m, m)
+        A matrix, or a stack of them.
+
+    Returns
+    -------
+    ndarray, shape (..., m)
+        In no order; real where all of them are.
+
+    Raises
+    ------
+    LinAlgError
+        a is not square, holds NaN or infinity, or they do not converge.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.linalg.eigvals([[0.0, -1.0], [1.0, 0.0]]).imag.round(6)
+    array([ 1., -1.])
+    """
     return _core._linalg_eig(a, False)
 
 
@@ -114,18 +271,105 @@ def _is_upper(uplo):
 
 
 def eigh(a, UPLO="L"):
-    """Ascending eigenvalues and eigenvectors of Hermitian matrices, given by one triangle."""
+    """Eigenvalues and eigenvectors of a Hermitian (or real symmetric) matrix.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., m, m)
+        A matrix, or a stack of them.
+    UPLO : {'L', 'U'}
+        The triangle that is read; the other one is taken to be its mirror.
+
+    Returns
+    -------
+    EighResult (eigenvalues, eigenvectors)
+        Values real and ascending; orthonormal vectors in the columns, in their order.
+
+    Raises
+    ------
+    LinAlgError
+        a is not square, or they do not converge.
+    ValueError
+        UPLO is another text.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> values, vectors = np.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    >>> values.round(6)
+    array([1., 3.])
+    """
     upper = _is_upper(UPLO)
     return EighResult(*_linalg(_EIGH, a, None, False, upper, 0.0, _NO_EIGENVALUES))
 
 
 def eigvalsh(a, UPLO="L"):
-    """The ascending eigenvalues of Hermitian matrices, given by one triangle."""
+    """The eigenvalues of a Hermitian (or real symmetric) matrix.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., m, m)
+        A matrix, or a stack of them.
+    UPLO : {'L', 'U'}
+        The triangle that is read.
+
+    Returns
+    -------
+    ndarray, shape (..., m)
+        Real and ascending.
+
+    Raises
+    ------
+    LinAlgError
+        a is not square, or they do not converge.
+    ValueError
+        UPLO is another text.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
+    array([1., 3.])
+    """
     return _linalg(_EIGVALSH, a, None, False, _is_upper(UPLO), 0.0, _NO_EIGENVALUES)
 
 
 def lstsq(a, b, rcond=None):
-    """(x, residuals, rank, singular values): x minimises |b - a @ x|, of those the shortest."""
+    """The least-squares solution of linear equations, the shortest where there are several.
+
+    Parameters
+    ----------
+    a : array_like, shape (m, n)
+        The matrix.
+    b : array_like, shape (m,) or (m, k)
+        The right sides.
+    rcond : float, optional
+        Singular values below rcond times the largest count as 0; by default max(m, n) epsilon.
+
+    Returns
+    -------
+    x : ndarray, shape (n,) or (n, k)
+        Minimises the length of b - a @ x.
+    residuals : ndarray, shape (k,) or (1,) or (0,)
+        The squares of those lengths; empty where the rank is below n or m <= n.
+    rank : int
+        Of a.
+    s : ndarray
+        The singular values of a.
+
+    Raises
+    ------
+    LinAlgError
+        The shapes do not fit, or it does not converge.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> a = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> x, residuals, rank, s = np.linalg.lstsq(a, [1.0, 3.0, 5.0])
+    >>> x.round(6), int(rank)
+    (array([2., 1.]), 2)
+    """
     given, a, b = b, asarray(a), asarray(b)
     for x in (a, b) if b.ndim != 1 else (a,):
         if x.ndim != 2:
@@ -144,7 +388,34 @@ def lstsq(a, b, rcond=None):
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
-    """How many singular values are above tol, by default above rtol times the largest."""
+    """The rank of a matrix: how many of its singular values are not nearly 0.
+
+    Parameters
+    ----------
+    A : array_like, shape (..., m, n), or (n,)
+        A matrix, or a stack of them; of a vector whether it is not 0.
+    tol : array_like, optional
+        Values up to this count as 0.
+    hermitian : bool
+        Says that A is Hermitian, for which there is a quicker way.
+    rtol : array_like, optional
+        tol as a part of the largest value, by default max(m, n) epsilon; instead of tol.
+
+    Returns
+    -------
+    ndarray of int64, or int
+
+    Raises
+    ------
+    ValueError
+        Both tol and rtol are given.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> int(np.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    1
+    """
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     a = asarray(A)
@@ -163,7 +434,31 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
 
 
 def cond(x, p=None):
-    """The condition number: norm(x, p) * norm(inv(x), p); by singular values for 2, -2, None."""
+    """The condition number of a matrix: norm(x, p) * norm(inv(x), p).
+
+    Parameters
+    ----------
+    x : array_like, shape (..., m, n)
+        A matrix, or a stack of them; square unless p is None, 2 or -2.
+    p : {None, 1, -1, 2, -2, inf, -inf, 'fro'}
+        The norm; None is 2: the largest singular value over the smallest.
+
+    Returns
+    -------
+    ndarray or NumPy scalar
+        Infinite for a singular matrix.
+
+    Raises
+    ------
+    LinAlgError
+        x is empty, or not square.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> float(np.linalg.cond([[1.0, 0.0], [0.0, 4.0]]))
+    4.0
+    """
     x = asarray(x)
     if x.size == 0 and 0 in x.shape[-2:]:
         raise LinAlgError("cond is not defined on empty arrays")

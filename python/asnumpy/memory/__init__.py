@@ -19,3 +19,7 @@ __all__ = [
     "leaks", "memory_snapshot", "memory_stats", "memory_summary", "page", "prepare", "record_history", "remove_hook",
     "reset_peak_memory_stats", "reuse", "set_allocator_settings", "set_memory_limit",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

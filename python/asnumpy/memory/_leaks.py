@@ -8,11 +8,44 @@ from .. import _core
 from ._summary import size
 
 Leak = namedtuple("Leak", "nbytes file line function")
-Leak.__doc__ = """Memory that outlived a `leaks` block: bytes, and where the program made it (file None: unknown)."""
+Leak.__doc__ = """Memory that outlived a block of leaks, and where the program made it.
+
+Parameters
+----------
+nbytes : int
+    How much.
+file : str or None
+    None: it is not known.
+line : int
+    In the file.
+function : str or None
+    In which it is.
+
+Examples
+--------
+>>> import asnumpy as np
+>>> kept = []
+>>> with np.memory.leaks("collect") as report:
+...     kept.append(np.ones(1000))
+>>> report.found[0].nbytes >= 8000
+True
+"""
 
 
 class LeakError(RuntimeError):
-    """Arrays outlived a `leaks` block with ``action="error"``."""
+    """Arrays outlived a block of leaks("error").
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> kept = []
+    >>> try:
+    ...     with np.memory.leaks("error"):
+    ...         kept.append(np.ones(1000))
+    ... except np.memory.LeakError as error:
+    ...     print(str(error).partition(",")[0])
+    1 arrays outlived the block
+    """
 
 
 def _where(leak):
@@ -22,25 +55,31 @@ def _where(leak):
 
 
 class leaks:
-    """Find the arrays that outlive a block of code.
+    """Finds the arrays that outlive a with block.
 
-    At the end of the block recorded operations are run and Python's garbage collector too; the memory that was made in
-    the block and is still held is in ``found``, a list of `Leak`, largest first. Views keep the memory of what they
-    view. Blocks may nest. Inside, every array costs about a microsecond more.
+    At the end of the block recorded operations are run and Python's garbage collector too; the memory
+    that was made in the block and is still held is in found, a list of Leak, largest first. Views keep
+    the memory of what they view. Blocks may nest. Inside, every array costs about a microsecond more.
 
     Parameters
     ----------
     action : {"warn", "error", "collect"}
-        A ResourceWarning for each leak, one `LeakError` for all, or nothing but the list.
+        A ResourceWarning for each leak, one LeakError for all, or nothing but the list.
+
+    Raises
+    ------
+    ValueError
+        Another action.
 
     Examples
     --------
+    >>> import asnumpy as np
     >>> kept = []
-    >>> with asnumpy.memory.leaks("collect") as report:
+    >>> with np.memory.leaks("collect") as report:
     ...     for i in range(3):
-    ...         kept.append(asnumpy.ones(1000))
-    >>> [leak.line for leak in report.found]
-    [3, 3, 3]
+    ...         kept.append(np.ones(1000))
+    >>> [leak.nbytes >= 8000 for leak in report.found]
+    [True, True, True]
     """
 
     def __init__(self, action="warn"):

@@ -8,7 +8,20 @@ _MB = 1 << 20
 
 
 def reset_peak_memory_stats():
-    """Let ``peak_bytes`` and ``peak_reserved`` begin again from what is held now."""
+    """Lets peak_bytes and peak_reserved of memory_stats begin again from what is held now.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.memory.reset_peak_memory_stats()
+    >>> stats = np.memory_stats()
+    >>> stats["peak_bytes"] >= stats["bytes_in_use"]
+    True
+    """
     _core._memory_reset_peaks()
 
 
@@ -20,10 +33,10 @@ def _count(value, name):
 
 
 def set_memory_limit(limit):
-    """Bound what is held of each device, in use and cached.
+    """Bounds what is held of each device, in use and cached.
 
-    Beyond it the caches are emptied; when that is not enough the allocation raises MemoryError, which names the largest
-    holders.
+    Beyond it the caches are emptied; when that is not enough the allocation raises MemoryError, which
+    names the largest holders.
 
     Parameters
     ----------
@@ -34,6 +47,18 @@ def set_memory_limit(limit):
     -------
     int or None
         The limit before.
+
+    Raises
+    ------
+    ValueError
+        limit is not positive.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.set_memory_limit(1 << 30)
+    >>> np.set_memory_limit(before)
+    1073741824
     """
     before, split, threshold = _core._memory_settings()
     value = 0 if limit is None else _count(limit, "limit")
@@ -44,18 +69,18 @@ def set_memory_limit(limit):
 
 
 def set_allocator_settings(*, max_split_size_mb=None, garbage_collection_threshold=None):
-    """Set how the pool cuts and gives up idle memory; what is None stays.
+    """Sets how the pool cuts and gives up idle memory; what is None stays.
 
     Parameters
     ----------
     max_split_size_mb : int, optional
-        Idle pieces above this many MiB are not cut for smaller requests, so that they stay whole for large ones.
-        0 (the default setting): any piece may be cut.
+        Idle pieces above this many MiB are not cut for smaller requests, so that they stay whole for
+        large ones. 0 (the default setting): any piece may be cut.
     garbage_collection_threshold : float, optional
-        A share of the memory limit (without one, of the device's memory), at least 0 and below 1: before fresh memory
-        would take what is held above it, idle pieces go back to the device, those idle for longest first.
-        0 (the default setting): idle memory goes back when fresh memory is asked for and more is held than was ever in
-        use at once.
+        A share of the memory limit (without one, of the device's memory), at least 0 and below 1:
+        before fresh memory would take what is held above it, idle pieces go back to the device, those
+        idle for longest first. 0 (the default setting): idle memory goes back when fresh memory is
+        asked for and more is held than was ever in use at once.
 
     Returns
     -------
@@ -66,6 +91,13 @@ def set_allocator_settings(*, max_split_size_mb=None, garbage_collection_thresho
     ------
     ValueError
         A negative size, or a threshold outside [0, 1).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.set_allocator_settings(max_split_size_mb=64)
+    >>> np.set_allocator_settings(**before)["max_split_size_mb"]
+    64
     """
     limit, split, threshold = _core._memory_settings()
     before = {"max_split_size_mb": split // _MB, "garbage_collection_threshold": threshold}

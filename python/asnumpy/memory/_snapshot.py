@@ -22,7 +22,7 @@ def _event(row):
 
 
 def record_history(entries=_ENTRIES):
-    """Keep the last allocations and frees, with the lines of the program that they came from.
+    """Keeps the last allocations and frees, with the lines of the program that they came from.
 
     Parameters
     ----------
@@ -33,6 +33,16 @@ def record_history(entries=_ENTRIES):
     -------
     int
         The number before.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.memory.record_history(100)
+    >>> a = np.ones(10_000)
+    >>> np.synchronize()
+    >>> len(np.memory_snapshot()["history"]) > 0
+    True
+    >>> _ = np.memory.record_history(before)
     """
     global _kept
     before = _core._watch_history(entries)
@@ -54,11 +64,17 @@ def memory_snapshot(path=None):
     Returns
     -------
     dict
-        ``stats`` and ``settings``; ``segments``: each piece that came from a device in one call, with ``device``,
-        ``address``, ``bytes``, ``kind`` ("segment", or "slab" for blocks of up to 64 KiB) and, for a segment, its
-        ``ranges`` in address order (``state`` "live", "idle", or "aside" in a bin; ``site``: where the array was made,
-        if that was recorded); ``history``: the events since `record_history`, oldest first (``kind`` "alloc", "free" or
-        "failed").
+        stats and settings; segments: each piece that came from a device in one call, with device,
+        address, bytes, kind ("segment", or "slab" for blocks of up to 64 KiB) and, for a segment, its
+        ranges in address order (state "live", "idle", or "aside" in a bin; site: where the array was
+        made, if that was recorded); history: the events since record_history, oldest first (kind
+        "alloc", "free" or "failed").
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> sorted(np.memory_snapshot())
+    ['history', 'segments', 'settings', 'stats']
     """
     limit, split, threshold = _core._memory_settings()
     segments = []
@@ -85,14 +101,18 @@ def memory_snapshot(path=None):
 
 
 def add_hook(hook):
-    """Call ``hook(event)`` at every allocation, free and failed allocation of array memory.
+    """Calls a function at every allocation, free and failed allocation of array memory.
 
     Parameters
     ----------
     hook : callable
-        Takes a tuple (ns, kind, address, bytes, bytes_in_use, bytes_held, site), as the events of `memory_snapshot`.
-        It may use arrays; what it allocates is not told to hooks. What it raises is written to stderr, and the
-        allocation goes on. "failed" comes before the MemoryError.
+        Takes a tuple (ns, kind, address, bytes, bytes_in_use, bytes_held, site), as the events of
+        memory_snapshot. It may use arrays; what it allocates is not told to hooks. What it raises is
+        written to stderr, and the allocation goes on. "failed" comes before the MemoryError.
+
+    Returns
+    -------
+    None
 
     Raises
     ------
@@ -100,13 +120,47 @@ def add_hook(hook):
         Not a callable.
     NotImplementedError
         There are eight hooks already.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> kinds = []
+    >>> def hook(event):
+    ...     kinds.append(event[1])
+    >>> np.memory.add_hook(hook)
+    >>> a = np.ones(10_000)
+    >>> np.synchronize()
+    >>> np.memory.remove_hook(hook)
+    >>> "alloc" in kinds
+    True
     """
     _core._watch_add_hook(hook)
     _hooks.append(hook)
 
 
 def remove_hook(hook):
-    """Do not call a hook any more. ValueError: it is none."""
+    """Does not call a hook any more.
+
+    Parameters
+    ----------
+    hook : callable
+        One that add_hook has.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ValueError
+        It is none.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.memory.add_hook(print)
+    >>> np.memory.remove_hook(print)
+    """
     if hook not in _hooks:
         raise ValueError(f"{hook!r} is no memory hook")
     _core._watch_remove_hook(_hooks.pop(_hooks.index(hook)))
@@ -211,12 +265,24 @@ def _sites(history):
 
 
 def page(path):
-    """Write a page that draws memory over time, what is held, and which lines allocated most.
+    """Writes a page that draws memory over time, what is held, and which lines allocated most.
 
     Parameters
     ----------
     path : path-like
-        The HTML file: one file, which loads nothing else. The curve needs `record_history`.
+        The HTML file: one file, which loads nothing else. The curve needs record_history.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import asnumpy as np, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "memory.html")
+    >>> np.memory.page(path)
+    >>> os.path.getsize(path) > 0
+    True
     """
     snapshot = memory_snapshot()
     text = (

@@ -67,6 +67,12 @@ def memory_summary():
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> "in use by arrays" in np.memory_summary()
+    True
     """
     lines = list(rows())
     width = max(len(name) for name, value in lines if value is not None)

@@ -11,10 +11,12 @@ class Descriptor:
     Parameters
     ----------
     dtype : dtype
+        Of the elements.
     shape : int or tuple of ints
+        The length of each axis.
     layout : {"C", "F"} or tuple of ints
-        The order of the axes in memory, from the slowest to the fastest: "C" is row-major, "F" column-major; an image
-        batch of shape (N, C, H, W) that lies as NHWC has ``(0, 2, 3, 1)``.
+        The order of the axes in memory, from the slowest to the fastest: "C" is row-major, "F"
+        column-major; an image batch of shape (N, C, H, W) that lies as NHWC has (0, 2, 3, 1).
     alignment : int
         Of the first element, in bytes: a power of two from 64 to 4096.
 
@@ -24,6 +26,12 @@ class Descriptor:
         Axes that are not each named once, another alignment, a size past the address space.
     TypeError
         A dtype that devices do not have.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.memory.Descriptor("float32", (8, 3, 4, 4), layout=(0, 2, 3, 1)).nbytes
+    1536
     """
 
     def __init__(self, dtype, shape, layout="C", alignment=64):
@@ -35,22 +43,22 @@ class Descriptor:
 
     @property
     def dtype(self):
-        """Of the elements."""
+        """The dtype of the elements."""
         return self._dtype
 
     @property
     def shape(self):
-        """A tuple of ints."""
+        """The length of each axis, a tuple."""
         return self._shape
 
     @property
     def layout(self):
-        """As it was given."""
+        """The order of the axes, as it was given."""
         return self._layout
 
     @property
     def alignment(self):
-        """Of the first element, bytes."""
+        """The alignment of the first element, in bytes."""
         return self._alignment
 
     def __eq__(self, other):
@@ -64,7 +72,7 @@ class Descriptor:
 
     @property
     def order(self):
-        """The axes from the slowest to the fastest."""
+        """The axes from the slowest to the fastest, a tuple."""
         axes = range(len(self.shape))
         if self.layout == "C":
             return tuple(axes)
@@ -78,7 +86,7 @@ class Descriptor:
 
     @property
     def nbytes(self):
-        """Bytes of the elements."""
+        """The bytes of all elements."""
         return _core._tensor_check(*self._arguments())
 
     def _arguments(self):
@@ -96,39 +104,72 @@ class Descriptor:
 
 
 def allocate(descriptor):
-    """An array that lies as the descriptor says, its elements not initialised."""
+    """Makes an array that lies as a descriptor says, its elements not initialised.
+
+    Parameters
+    ----------
+    descriptor : Descriptor
+        How it lies.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    MemoryError
+        There is not so much memory.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.memory.allocate(np.memory.Descriptor("float32", (2, 3), "F")).strides
+    (4, 8)
+    """
     return _core._tensor_new(*descriptor._arguments())
 
 
 def reuse(array, descriptor):
-    """An array in the memory of one that the program does not need any more.
+    """Makes an array in the memory of one that the program does not need any more.
 
-    The elements are not initialised. ``array`` stays valid and lies in the same memory: do not use it.
+    The elements are not initialised. The old array stays valid and lies in the same memory: do not use
+    it.
 
     Parameters
     ----------
     array : ndarray
         The only array on its memory, which is not the host's.
     descriptor : Descriptor
-        What needs no more memory than ``array`` has.
+        What needs no more memory than array has.
+
+    Returns
+    -------
+    ndarray
 
     Raises
     ------
     ValueError
         Other arrays or the host share the memory, or it is too small.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> old = np.memory.allocate(np.memory.Descriptor("float64", 100))
+    >>> np.memory.reuse(old, np.memory.Descriptor("float32", (10, 20))).shape
+    (10, 20)
     """
     return _core._tensor_reuse(*descriptor._arguments(), array)
 
 
 def prepare(host, descriptor=None, *, queue=None, priority=0):
-    """Bring host data to the device, converted to a dtype and layout on the way.
+    """Brings host data to the device, converted to a dtype and layout on the way.
 
     Parameters
     ----------
     host : array_like
         Not changed before the data is there: with a queue, before the transfer ends.
     descriptor : Descriptor, optional
-        By default the dtype and shape of ``host``, row-major. Dtypes convert as `astype` does.
+        By default the dtype and shape of host, row-major. Dtypes convert as astype does.
     queue : CopyQueue, optional
         Copies behind the program.
     priority : int
@@ -137,6 +178,18 @@ def prepare(host, descriptor=None, *, queue=None, priority=0):
     Returns
     -------
     ndarray, or with a queue Transfer
+
+    Raises
+    ------
+    ValueError
+        host and the descriptor have different shapes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.memory.prepare([[1, 2], [3, 4]], np.memory.Descriptor("float32", (2, 2), "F"))
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     host = _np.asarray(host)
     if descriptor is None:
@@ -149,11 +202,12 @@ def prepare(host, descriptor=None, *, queue=None, priority=0):
 
 
 def copy_back(array, out=None, *, descriptor=None):
-    """Bring an array to host memory, converted on the way.
+    """Brings an array to host memory, converted on the way.
 
     Parameters
     ----------
     array : ndarray
+        What is copied.
     out : numpy.ndarray, optional
         Where to; its dtype and strides decide.
     descriptor : Descriptor, optional
@@ -162,7 +216,18 @@ def copy_back(array, out=None, *, descriptor=None):
     Returns
     -------
     numpy.ndarray
-        ``out``, or a new one.
+        out, or a new one.
+
+    Raises
+    ------
+    ValueError
+        out has another shape or is read-only, or both out and descriptor are given.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> type(np.memory.copy_back(np.arange(3)))
+    <class 'numpy.ndarray'>
     """
     if out is not None and descriptor is not None:
         raise ValueError("copy_back takes out or descriptor, not both")
@@ -185,9 +250,28 @@ def copy_back(array, out=None, *, descriptor=None):
 
 
 class Transfer:
-    """A copy under way; made by a `CopyQueue`.
+    """A copy under way; a CopyQueue makes it.
 
     What it copies from and to is kept until it ends; a transfer that nobody holds is waited for.
+
+    Parameters
+    ----------
+    handle
+        The queue's own.
+    array : ndarray or None
+        Of a copy to the device, where it goes.
+    descriptor : Descriptor or None
+        To what it is converted afterwards.
+    host : numpy.ndarray or None
+        Of a copy from the device, where it goes.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> with np.memory.CopyQueue() as queue:
+    ...     transfer = queue.to_device([1, 2, 3])
+    ...     print(transfer.array() + 1)
+    [2 3 4]
     """
 
     def __init__(self, handle, array, descriptor, host):
@@ -199,12 +283,19 @@ class Transfer:
         return _core._transfer_done(self._handle)
 
     def wait(self):
-        """Wait until the copy has ended.
+        """Waits until the copy has ended.
 
         Returns
         -------
         numpy.ndarray or None
             The host array of a copy from the device.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.memory.CopyQueue() as queue:
+        ...     queue.to_host(np.arange(3)).wait().tolist()
+        [0, 1, 2]
         """
         _core._transfer_wait(self._handle)
         return self._host
@@ -212,10 +303,21 @@ class Transfer:
     def array(self):
         """The array of a copy to the device: work on it comes after the copy, and nothing waits here.
 
+        Returns
+        -------
+        ndarray
+
         Raises
         ------
         ValueError
             The copy is from the device.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.memory.CopyQueue() as queue:
+        ...     queue.to_device([1, 2, 3]).array()
+        array([1, 2, 3])
         """
         if self._array is None:
             raise ValueError(
@@ -234,24 +336,35 @@ class Transfer:
 class CopyQueue:
     """Copies between the host and the device that run behind the program.
 
-    A thread copies piece by piece through two halves of pinned staging memory, on a stream of its own, so that copies
-    and computations overlap; between two pieces the transfer of the largest priority goes on, the oldest among equals.
-    Where the host reaches the device's memory (a CPU) the thread copies without staging.
+    A thread copies piece by piece through two halves of pinned staging memory, on a stream of its own,
+    so that copies and computations overlap; between two pieces the transfer of the largest priority
+    goes on, the oldest among equals. Where the host reaches the device's memory (a CPU) the thread
+    copies without staging.
 
     Parameters
     ----------
     staging_bytes : int
         Of both halves together, at least 131072.
 
+    Raises
+    ------
+    ValueError
+        It is less.
+
     Examples
     --------
-    >>> with asnumpy.memory.CopyQueue() as queue:
+    >>> import asnumpy as np
+    >>> batches = [[1, 2], [3, 4], [5, 6]]
+    >>> with np.memory.CopyQueue() as queue:
     ...     following = queue.to_device(batches[0])
     ...     for k in range(len(batches)):
     ...         batch = following.array()
     ...         if k + 1 < len(batches):
     ...             following = queue.to_device(batches[k + 1])
-    ...         step(batch)
+    ...         print(int(batch.sum()))
+    3
+    7
+    11
     """
 
     def __init__(self, staging_bytes=8 << 20):
@@ -269,7 +382,7 @@ class CopyQueue:
         return self._handle
 
     def to_device(self, host, descriptor=None, *, priority=0):
-        """Start copying host data to the device.
+        """Starts copying host data to the device.
 
         Parameters
         ----------
@@ -278,10 +391,24 @@ class CopyQueue:
         descriptor : Descriptor, optional
             How the array lies; what differs from the host is converted by the device, after the copy.
         priority : int
+            Larger goes first.
 
         Returns
         -------
         Transfer
+            Transfer.array is the array.
+
+        Raises
+        ------
+        ValueError
+            The queue is closed, or host and the descriptor have different shapes.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.memory.CopyQueue() as queue:
+        ...     queue.to_device([1, 2, 3]).array()
+        array([1, 2, 3])
         """
         handle = self._open()
         host = _np.asarray(host)
@@ -300,19 +427,33 @@ class CopyQueue:
         return Transfer(transfer, array, descriptor if converts else None, None)
 
     def to_host(self, array, out=None, *, priority=0):
-        """Start copying an array, as it is now, to the host.
+        """Starts copying an array, as it is now, to the host.
 
         Parameters
         ----------
         array : ndarray
+            What is copied.
         out : numpy.ndarray, optional
             Row-major, of the array's shape and dtype; not read or written until the transfer ends.
         priority : int
+            Larger goes first.
 
         Returns
         -------
         Transfer
-            `Transfer.wait` returns the host array.
+            Transfer.wait returns the host array.
+
+        Raises
+        ------
+        ValueError
+            The queue is closed, or out is of another kind.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.memory.CopyQueue() as queue:
+        ...     queue.to_host(np.arange(3)).wait().tolist()
+        [0, 1, 2]
         """
         handle = self._open()
         if out is None:
@@ -324,9 +465,39 @@ class CopyQueue:
         return Transfer(_core._queue_fetch(array, out, priority, handle), None, None, out)
 
     def stats(self):
-        """Transfers, pieces and bytes that have ended, transfers that wait, as a dict."""
+        """What the queue has done.
+
+        Returns
+        -------
+        dict
+            Transfers, pieces and bytes that have ended, and transfers that wait.
+
+        Raises
+        ------
+        ValueError
+            The queue is closed.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> with np.memory.CopyQueue() as queue:
+        ...     _ = queue.to_host(np.arange(3)).wait()
+        ...     isinstance(queue.stats(), dict)
+        True
+        """
         return _core._queue_stats(self._open())
 
     def close(self):
-        """Wait for everything and end the thread. Transfers stay valid."""
+        """Waits for everything and ends the thread; transfers stay valid.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> queue = np.memory.CopyQueue()
+        >>> queue.close()
+        """
         self._handle = None

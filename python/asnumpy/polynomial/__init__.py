@@ -20,8 +20,35 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__():
+    return __all__
+
+
 def set_default_printstyle(style):
-    """How series print: "unicode" (with superscripts) or "ascii"."""
+    """How series are printed from now on.
+
+    Parameters
+    ----------
+    style : {'unicode', 'ascii'}
+        With superscripts and subscripts, or without.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ValueError
+        Another text.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.set_default_printstyle("ascii")
+    >>> print(np.polynomial.Polynomial([1, 2, 3]))
+    1.0 + 2.0 x + 3.0 x**2
+    >>> np.polynomial.set_default_printstyle("unicode")
+    """
     if style not in ("unicode", "ascii"):
         raise ValueError(
             f"Unsupported format string '{style}'. Valid options are 'ascii' and 'unicode'"

@@ -20,6 +20,7 @@ from .. import _core
 from .._core import stack
 from .._polynomials import points_to_fit
 from .._support import hosted
+from ._texts import text_of
 from .polyutils import as_series, trimseq
 
 
@@ -481,7 +482,7 @@ class Series:
         self.c = c
 
 
-# The public functions: name after the prefix, the family's method, and the first words of the docstring.
+# The public functions: names after the prefix, which the family's methods have.
 _FUNCTIONS = [
     "line", "add", "sub", "mulx", "mul", "div", "val", "der", "int", "fromroots", "vander", "fit", "roots",
     "companion",
@@ -494,42 +495,35 @@ def functions(family, prefix, module):
 
     def define(name, function):
         call = hosted(function)
-        call.__name__ = call.__qualname__ = name
+        call.__name__ = call.__qualname__ = prefix + name
         call.__module__ = module
-        call.__doc__ = f"{function.__doc__.rstrip()}\n\n{family.name}.\n"
-        made[name] = call
+        call.__doc__ = text_of(name, prefix, module, family.name)
+        made[prefix + name] = call
 
     for name in _FUNCTIONS:
-        define(prefix + name, getattr(family, name))
+        define(name, getattr(family, name))
 
     def pow(c, pow, maxpower=family.maxpower):
-        """A series to a whole power of at most maxpower (None: any)."""
         return family.pow(c, pow, maxpower)
 
     def val2d(x, y, c):
-        """Values at the points (x, y) of the series with coefficients c[i, j] of P_i(x) P_j(y)."""
         return family.nd_val(c, x, y)
 
     def val3d(x, y, z, c):
-        """Values at the points (x, y, z) of the series with coefficients c[i, j, k]."""
         return family.nd_val(c, x, y, z)
 
     def grid2d(x, y, c):
-        """Values on the grid x times y of the series with coefficients c[i, j]."""
         return family.grid(c, x, y)
 
     def grid3d(x, y, z, c):
-        """Values on the grid x times y times z of the series with coefficients c[i, j, k]."""
         return family.grid(c, x, y, z)
 
     def vander2d(x, y, deg):
-        """P_i(x) P_j(y) for all i, j up to the degrees deg, along a new last axis."""
         return family.nd_vander((x, y), deg)
 
     def vander3d(x, y, z, deg):
-        """P_i(x) P_j(y) P_k(z) for all i, j, k up to the degrees deg, along a new last axis."""
         return family.nd_vander((x, y, z), deg)
 
     for function in (pow, val2d, val3d, grid2d, grid3d, vander2d, vander3d):
-        define(prefix + function.__name__, function)
+        define(function.__name__, function)
     return made

@@ -22,27 +22,133 @@ legx = _core.array([0, 1])
 
 
 def leg2poly(c):
-    """The series as coefficients of powers of x."""
+    """A series as coefficients of powers of x.
+
+    Parameters
+    ----------
+    c : array_like, one-dimensional
+        The coefficients of the series, lowest degree first.
+
+    Returns
+    -------
+    ndarray
+        Lowest power first.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.legendre.leg2poly([0, 0, 1])
+    array([-0.5,  0. ,  1.5])
+    """
     return _FAMILY.to_power(c)
 
 
 def poly2leg(pol):
-    """Coefficients of powers of x as the series."""
+    """A series from coefficients of powers of x.
+
+    Parameters
+    ----------
+    pol : array_like, one-dimensional
+        Lowest power first.
+
+    Returns
+    -------
+    ndarray
+        The coefficients of the series, lowest degree first.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.legendre.poly2leg([0, 0, 1])
+    array([0.33333333, 0.        , 0.66666667])
+    """
     return _FAMILY.from_power(pol)
 
 
 def leggauss(deg):
-    """(nodes, weights) of the quadrature over [-1, 1] with weight 1, exact to degree 2 deg - 1."""
+    """The nodes and weights of the Gauss quadrature over [-1, 1] with weight 1.
+
+    Parameters
+    ----------
+    deg : int
+        How many nodes; exact for polynomials up to degree 2 deg - 1.
+
+    Returns
+    -------
+    x, w : ndarray of float64, shape (deg,)
+        Nodes, ascending, and weights.
+
+    Raises
+    ------
+    ValueError
+        deg is not positive.
+    TypeError
+        deg is no integer.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> x, w = np.polynomial.legendre.leggauss(3)
+    >>> (w * x**2).sum().round(6)
+    np.float64(0.666667)
+    """
     return _FAMILY.gauss(deg, 2.0)
 
 
 def legweight(x):
-    """The weight 1."""
+    """The weight that makes the polynomials orthogonal: 1.
+
+    Parameters
+    ----------
+    x : ndarray or scalar
+        Where.
+
+    Returns
+    -------
+    ndarray or scalar
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.legendre.legweight(np.array([0.0, 0.5])).round(6)
+    array([1., 1.])
+    """
     return _core.multiply(x, 0.0) + 1.0
 
 
 class Legendre(ABCPolyBase):
-    """A series of Legendre polynomials."""
+    """A series of Legendre polynomials, over a domain.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, lowest degree first.
+    domain : pair of scalars, optional
+        Is mapped to window linearly, by default [-1, 1].
+    window : pair of scalars, optional
+        By default [-1, 1].
+    symbol : str
+        The name of the variable in text.
+
+    Raises
+    ------
+    ValueError
+        No coefficients, a domain that is no pair, or a symbol that is no identifier.
+
+    Notes
+    -----
+    It is called to be evaluated; +, -, *, //, %, divmod and ** are as for polynomials. Attributes:
+    coef, domain, window, symbol; of the class basis_name (its letter in text).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> p = np.polynomial.Legendre([1, 2, 3])
+    >>> p.degree(), float(p(0.0))
+    (2, -0.5)
+    >>> np.allclose((p * p)(0.5), p(0.5) ** 2)
+    True
+    """
 
     _family = _FAMILY
     domain = legdomain
@@ -54,3 +160,7 @@ __all__ = [
     *_FUNCTIONS, "leg2poly", "poly2leg", "leggauss", "legweight", "legdomain", "legone", "legtrim",
     "legx", "legzero", "Legendre",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

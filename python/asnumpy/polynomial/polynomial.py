@@ -20,9 +20,32 @@ polyx = _core.array([0, 1])
 
 
 def polyvalfromroots(x, r, tensor=True):
-    """The values at x of the product of (x - root).
+    """The values at points of the product of all (x - root).
 
-    r: the roots along its first axis; with tensor each column is a polynomial that is evaluated at every x.
+    Parameters
+    ----------
+    x : array_like
+        The points.
+    r : array_like
+        The roots, along its first axis; the others number several polynomials.
+    tensor : bool
+        Each polynomial at each point; False: x broadcasts with those other axes.
+
+    Returns
+    -------
+    ndarray or scalar
+        Of shape r.shape[1:] + x.shape, without tensor of that to which these broadcast.
+
+    Raises
+    ------
+    ValueError
+        Without tensor x has not fewer dimensions than r.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polynomial.polyvalfromroots([0.0, 1.5, 3.0], [1, 2])
+    array([ 2.  , -0.25,  2.  ])
     """
     r = _core.array(r, ndmin=1, copy=None)
     if r.dtype.kind in "biu":
@@ -37,7 +60,38 @@ def polyvalfromroots(x, r, tensor=True):
 
 
 class Polynomial(ABCPolyBase):
-    """A series of powers, the polynomials 1, x, x^2, ..."""
+    """A series of powers of x, over a domain.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, lowest degree first.
+    domain : pair of scalars, optional
+        Is mapped to window linearly, by default [-1, 1].
+    window : pair of scalars, optional
+        By default [-1, 1].
+    symbol : str
+        The name of the variable in text.
+
+    Raises
+    ------
+    ValueError
+        No coefficients, a domain that is no pair, or a symbol that is no identifier.
+
+    Notes
+    -----
+    It is called to be evaluated; +, -, *, //, %, divmod and ** are as for polynomials. Attributes:
+    coef, domain, window, symbol; of the class basis_name (its letter in text).
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> p = np.polynomial.Polynomial([1, 2, 3])
+    >>> p.degree(), float(p(0.0))
+    (2, 1.0)
+    >>> np.allclose((p * p)(0.5), p(0.5) ** 2)
+    True
+    """
 
     _family = _FAMILY
     domain = polydomain
@@ -49,3 +103,7 @@ __all__ = [
     *_FUNCTIONS, "polyvalfromroots", "polydomain", "polyone", "polytrim",
     "polyx", "polyzero", "Polynomial",
 ]  # fmt: skip
+
+
+def __dir__():
+    return __all__

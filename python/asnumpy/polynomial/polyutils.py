@@ -9,8 +9,29 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__():
+    return __all__
+
+
 def trimseq(seq):
-    """`seq` without its trailing zeros; at least one element stays."""
+    """A sequence without its trailing zeros; one element stays.
+
+    Parameters
+    ----------
+    seq : sequence
+        Coefficients, lowest degree first.
+
+    Returns
+    -------
+    sequence
+        A slice of seq, or seq itself.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.trimseq([1, 2, 0, 0])
+    [1, 2]
+    """
     if len(seq) == 0 or seq[-1] != 0:
         return seq
     kept = _np.flatnonzero(_np.asarray(seq))
@@ -18,9 +39,30 @@ def trimseq(seq):
 
 
 def as_series(alist, trim=True):
-    """The arguments as 1-d arrays of one floating or complex dtype, trailing zeros trimmed.
+    """Sequences of coefficients as vectors of one floating or complex dtype.
 
-    ValueError: an array is empty, has more than one dimension, or is not of numbers.
+    Parameters
+    ----------
+    alist : sequence of array_like
+        Of one dimension each.
+    trim : bool
+        Takes trailing zeros away.
+
+    Returns
+    -------
+    list of ndarrays
+        Copies.
+
+    Raises
+    ------
+    ValueError
+        An array is empty, has more than one dimension, or is not of numbers.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.as_series([[1, 2, 0], [3.5]])
+    [array([1., 2.]), array([3.5])]
     """
     arrays = [_core.array(a, ndmin=1, copy=None) for a in alist]
     for a in arrays:
@@ -42,7 +84,31 @@ def as_series(alist, trim=True):
 
 
 def trimcoef(c, tol=0):
-    """`c` without its trailing coefficients of absolute value tol and below."""
+    """A series without its trailing coefficients that are nearly 0; one stays.
+
+    Parameters
+    ----------
+    c : array_like, one-dimensional
+        The coefficients, lowest degree first.
+    tol : float
+        Absolute values up to this count as 0.
+
+    Returns
+    -------
+    ndarray
+        A copy.
+
+    Raises
+    ------
+    ValueError
+        tol is negative.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.trimcoef([1, 2, 1e-9], tol=1e-6)
+    array([1., 2.])
+    """
     if tol < 0:
         raise ValueError("tol must be non-negative")
     (c,) = as_series([c])
@@ -51,7 +117,23 @@ def trimcoef(c, tol=0):
 
 
 def getdomain(x):
-    """[smallest, largest] of x; for complex numbers the corners of the smallest rectangle."""
+    """The smallest interval that holds all points; of complex ones the corners of a rectangle.
+
+    Parameters
+    ----------
+    x : array_like, one-dimensional
+        The points.
+
+    Returns
+    -------
+    ndarray, shape (2,)
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.getdomain([3, -1, 2])
+    array([-1.,  3.])
+    """
     (x,) = as_series([x], trim=False)
     if x.dtype.kind == "c":
         low = complex(x.real.min(), x.imag.min())
@@ -61,14 +143,49 @@ def getdomain(x):
 
 
 def mapparms(old, new):
-    """(offset, scale) of the line that maps the domain `old` onto `new`."""
+    """The line that maps one interval onto another.
+
+    Parameters
+    ----------
+    old, new : pair of scalars
+        The intervals.
+
+    Returns
+    -------
+    off, scl : scalar
+        x goes to off + scl * x.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.mapparms((-1, 1), (0, 4))
+    (2.0, 2.0)
+    """
     old_length, new_length = old[1] - old[0], new[1] - new[0]
     offset = (old[1] * new[0] - old[0] * new[1]) / old_length
     return offset, new_length / old_length
 
 
 def mapdomain(x, old, new):
-    """x under the line that maps the domain `old` onto `new`."""
+    """Points moved by the line that maps one interval onto another.
+
+    Parameters
+    ----------
+    x : array_like
+        The points.
+    old, new : pair of scalars
+        The intervals.
+
+    Returns
+    -------
+    ndarray or scalar, of x's shape
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.mapdomain([-1.0, 0.0, 1.0], (-1, 1), (0, 4))
+    array([0., 2., 4.])
+    """
     if isinstance(x, (list, tuple, _np.ndarray)):  # a number or a series stays what it is
         x = _core.asanyarray(x)
     offset, scale = mapparms(old, new)
@@ -76,5 +193,23 @@ def mapdomain(x, old, new):
 
 
 def format_float(x, parens=False):
-    """x as text, with the precision and the notation that NumPy's print options ask for."""
+    """A number as text, by the print options for precision and notation.
+
+    Parameters
+    ----------
+    x : scalar
+        The number.
+    parens : bool
+        Puts a number with an exponent into parentheses.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.polynomial.polyutils.format_float(0.5)
+    '0.5'
+    """
     return _np.polynomial.polyutils.format_float(x, parens=parens)

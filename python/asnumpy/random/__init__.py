@@ -27,17 +27,73 @@ for _name in _FUNCTIONS:
 
 
 def ranf(*args, **kwargs):
-    """Another name of random_sample."""
+    """Draws uniform numbers from [0, 1); another name of random_sample.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As random_sample has them: size, the shape of what is drawn.
+
+    Returns
+    -------
+    ndarray of float64, or float
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.seed(0)
+    >>> np.random.ranf(3).round(4)
+    array([0.5488, 0.7152, 0.6028])
+    """
     return _rand.random_sample(*args, **kwargs)
 
 
 def sample(*args, **kwargs):
-    """Another name of random_sample."""
+    """Draws uniform numbers from [0, 1); another name of random_sample.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As random_sample has them: size, the shape of what is drawn.
+
+    Returns
+    -------
+    ndarray of float64, or float
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.seed(0)
+    >>> np.random.sample(3).round(4)
+    array([0.5488, 0.7152, 0.6028])
+    """
     return _rand.random_sample(*args, **kwargs)
 
 
 def seed(seed=None):
-    """Starts the module's functions over, from an int or an array of them."""
+    """Starts the stream of the module's functions over.
+
+    Parameters
+    ----------
+    seed : None, int or array_like of ints
+        32-bit numbers; None: from the system.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ValueError
+        A number outside 32 bits.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.seed(0)
+    >>> np.random.rand(2).round(4)
+    array([0.5488, 0.7152])
+    """
     if isinstance(_rand._bit_generator, MT19937):
         _rand.seed(seed)
     else:
@@ -45,12 +101,46 @@ def seed(seed=None):
 
 
 def get_bit_generator():
-    """The bit generator behind the module's functions."""
+    """The bit generator behind the module's functions.
+
+    Returns
+    -------
+    BitGenerator
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> isinstance(np.random.get_bit_generator(), np.random.BitGenerator)
+    True
+    """
     return _rand._bit_generator
 
 
 def set_bit_generator(bitgen):
-    """Lets the module's functions draw from `bitgen`."""
+    """Lets the module's functions draw from another bit generator.
+
+    Parameters
+    ----------
+    bitgen : BitGenerator
+        Which.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    TypeError
+        It is no BitGenerator.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> before = np.random.get_bit_generator()
+    >>> np.random.set_bit_generator(np.random.PCG64(0))
+    >>> _ = np.random.rand()
+    >>> np.random.set_bit_generator(before)
+    """
     if not isinstance(bitgen, BitGenerator):
         raise TypeError(f"bitgen must be a BitGenerator, got {type(bitgen).__name__}")
     _rand._use(bitgen)
@@ -63,3 +153,7 @@ __all__ = [
 del _name
 
 from . import bit_generator, mtrand  # noqa: E402, F401
+
+
+def __dir__():
+    return [*__all__, "bit_generator", "mtrand"]

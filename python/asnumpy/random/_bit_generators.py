@@ -13,7 +13,21 @@ from ._seed_sequence import WORD, ISeedSequence, SeedSequence, seed_words
 
 
 class BitGenerator:
-    """The base of bit generators: a seed sequence, a lock, and the engine that draws."""
+    """The base class of sources of random bits; it makes no objects itself.
+
+    Each has a lock, a seed_seq and a settable state, and is pickled with it.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> isinstance(np.random.PCG64(0), np.random.BitGenerator)
+    True
+    """
 
     def __init__(self, seed=None):
         self.lock = threading.RLock()
@@ -25,7 +39,25 @@ class BitGenerator:
         raise NotImplementedError("BitGenerator is a base class and cannot be instantized")
 
     def random_raw(self, size=None, output=True):
-        """The generator's words, as int or uint64 array; output False only draws them."""
+        """Draws the generator's own words.
+
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default one number.
+        output : bool
+            False draws them and returns nothing.
+
+        Returns
+        -------
+        int, ndarray of uint64, or None
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.random.PCG64(0).random_raw(2)
+        array([11749869230777074271,  4976686463289251617], dtype=uint64)
+        """
         with self.lock:
             words = np.frombuffer(self._engine.raw(math.prod(rows_of(size))), np.uint64)
         if not output:
@@ -48,11 +80,32 @@ class BitGenerator:
 
     @property
     def capsule(self):
-        """NumPy's `bitgen_t` in a capsule: compiled code of others draws from this state, under `lock`."""
+        """NumPy's bitgen_t in a capsule: compiled code of others draws from this state, under lock."""
         return self._engine.capsule()
 
     def spawn(self, n_children):
-        """n_children generators of this class from spawned seed sequences."""
+        """Makes bit generators of this class whose streams are independent of this one's.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+
+        Returns
+        -------
+        list of BitGenerators
+
+        Raises
+        ------
+        TypeError
+            The seed sequence cannot spawn.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> len(np.random.PCG64(0).spawn(2))
+        2
+        """
         if not hasattr(self.seed_seq, "spawn"):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
         return [type(self)(s) for s in self.seed_seq.spawn(n_children)]
@@ -112,7 +165,19 @@ def _words_of(value, count, what):
 
 
 class PCG64(BitGenerator):
-    """PCG XSL RR 128/64 (O'Neill): Generator's default. seed: None, int, ints or a SeedSequence."""
+    """O'Neill's permuted congruential generator, PCG XSL RR 128/64; that of default_rng.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.Generator(np.random.PCG64(0)).random(2).round(4)
+    array([0.637 , 0.2698])
+    """
 
     _dxsm = False
 
@@ -122,7 +187,7 @@ class PCG64(BitGenerator):
 
     @property
     def state(self):
-        """The state as NumPy's dictionary; settable."""
+        """The state as NumPy's dictionary, which can be set."""
         state, inc, has_uint32, uinteger = self._engine.get_pcg64()
         name = "PCG64DXSM" if self._dxsm else "PCG64"
         return _with_halves(name, {"state": state, "inc": inc}, has_uint32, uinteger)
@@ -133,31 +198,92 @@ class PCG64(BitGenerator):
         self._engine.set_pcg64(inner["state"], inner["inc"], value["has_uint32"], value["uinteger"])
 
     def advance(self, delta):
-        """Moves on as if `delta` words had been drawn; negative: back."""
+        """Moves on as if so many words had been drawn.
+
+        Parameters
+        ----------
+        delta : int
+            How many; negative: back.
+
+        Returns
+        -------
+        PCG64
+            The generator itself.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> a, b = np.random.PCG64(0), np.random.PCG64(0)
+        >>> _ = a.random_raw(4)
+        >>> _ = b.advance(4)
+        >>> a.random_raw() == b.random_raw()
+        True
+        """
         with self.lock:
             self._engine.advance(operator.index(delta))
         return self
 
     def jumped(self, jumps=1):
-        """A new generator, `jumps` times 210306068529402873165736369884012333109 steps ahead."""
+        """A new generator far ahead in the same stream; this one stays where it is.
+
+        Parameters
+        ----------
+        jumps : int
+            How many times about 2**127 ahead.
+
+        Returns
+        -------
+        PCG64
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> a = np.random.PCG64(0)
+        >>> a.jumped().random_raw() == a.random_raw()
+        False
+        """
         return self._copy().advance(jumps * 0x9E3779B97F4A7C15F39CC0605CEDC835)
 
 
 class PCG64DXSM(PCG64):
-    """PCG64 with the DXSM output function and a cheap multiplier (O'Neill); of a stream of its own."""
+    """PCG64 with another output function and a cheaper multiplier, which give another stream.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.Generator(np.random.PCG64DXSM(0)).random(2).round(4)
+    array([0.8496, 0.5546])
+    """
 
     _dxsm = True
 
 
 class SFC64(BitGenerator):
-    """Small Fast Chaotic generator (Doty-Humphrey). seed: None, int, ints or a SeedSequence."""
+    """Doty-Humphrey's Small Fast Chaotic generator, with a counter.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.Generator(np.random.SFC64(0)).random(2).round(4)
+    array([0.5687, 0.2348])
+    """
 
     def _seed(self):
         self._engine.seed_sfc64(seed_words(self.seed_seq, 3, np.uint64))
 
     @property
     def state(self):
-        """The state as NumPy's dictionary; settable."""
+        """The state as NumPy's dictionary, which can be set."""
         words, has_uint32, uinteger = self._engine.get_sfc64()
         inner = {"state": _array(words, np.uint64)}
         return _with_halves("SFC64", inner, has_uint32, uinteger)
@@ -172,9 +298,24 @@ class SFC64(BitGenerator):
 class Philox(BitGenerator):
     """Philox 4x64-10 (Salmon et al., 2011): a counter enciphered with a key.
 
-    seed: None, int, ints or a SeedSequence; or key (128 bits, an int or two words) instead of a seed.
-    counter: where to start, 256 bits, an int or four words. For arrays that the device draws in parallel
-    see `Philox4x32`.
+    For arrays that the device draws in parallel see Philox4x32.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+    counter : int or array_like of 4 words, optional
+        Where to start, 256 bits; 0 by default.
+    key : int or array_like of 2 words, optional
+        128 bits, instead of a seed.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.Generator(np.random.Philox(0)).random(2).round(4)
+    array([0.0141, 0.2578])
+    >>> np.random.Philox(key=7).random_raw() == np.random.Philox(key=7).random_raw()
+    True
     """
 
     def __init__(self, seed=None, counter=None, key=None):
@@ -193,7 +334,7 @@ class Philox(BitGenerator):
 
     @property
     def state(self):
-        """The state as NumPy's dictionary; settable."""
+        """The state as NumPy's dictionary, which can be set."""
         counter, key, buffer, pos, has_uint32, uinteger = self._engine.get_philox4x64()
         words = (_array(x, np.uint64) for x in (counter, key, buffer))
         counter, key, buffer = words
@@ -216,27 +357,74 @@ class Philox(BitGenerator):
         )  # fmt: skip
 
     def advance(self, delta):
-        """Moves the counter on by `delta` blocks of four words; negative: back."""
+        """Moves on as if so many blocks of four words had been drawn.
+
+        Parameters
+        ----------
+        delta : int
+            How many; negative: back.
+
+        Returns
+        -------
+        Philox
+            The generator itself.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> a, b = np.random.Philox(0), np.random.Philox(0)
+        >>> _ = a.random_raw(16)
+        >>> _ = b.advance(4)
+        >>> a.random_raw() == b.random_raw()
+        True
+        """
         with self.lock:
             delta = operator.index(delta) % 2**256
             self._engine.advance_philox4x64(delta.to_bytes(32, "little"))
         return self
 
     def jumped(self, jumps=1):
-        """A new generator, `jumps` times 2**128 blocks ahead."""
+        """A new generator far ahead in the same stream; this one stays where it is.
+
+        Parameters
+        ----------
+        jumps : int
+            How many times 2**128 blocks ahead.
+
+        Returns
+        -------
+        Philox
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> a = np.random.Philox(0)
+        >>> a.jumped().random_raw() == a.random_raw()
+        False
+        """
         return self._copy().advance(jumps * 2**128)
 
 
 class Philox4x32(BitGenerator):
-    """Philox 4x32-10 (Salmon et al., 2011), a stream of AsNumpy's own.
+    """Philox 4x32-10 (Salmon et al., 2011), a stream of AsNumpy's own, drawn in parallel.
 
-    Counter-based: word i of a key's stream is a function of (key, i) alone, so arrays of uniform and
-    normal floats are drawn by the device on all its threads, with the same numbers on any number of
-    them. Normal floats come from pairs of uniform ones (Box and Muller) and not from a ziggurat. Arrays
-    of floats begin at an even word. On an NPU the device's own generator draws these arrays.
-    NumPy's `Philox` is another cipher (4x64) with another stream.
+    Word i of a key's stream is a function of (key, i) alone, so arrays of uniform and normal numbers
+    are drawn by the device on all its threads, the same numbers on any number of them. Normal numbers
+    come from pairs of uniform ones (Box and Muller) and not from a ziggurat. Arrays of floats begin at
+    an even word. On an NPU the device's own generator draws these arrays. NumPy's Philox is another
+    cipher with another stream.
 
-    seed: None, int, ints or a SeedSequence.
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> rng = np.random.Generator(np.random.Philox4x32(0))
+    >>> rng.random(1000).shape
+    (1000,)
     """
 
     def _seed(self):
@@ -246,7 +434,7 @@ class Philox4x32(BitGenerator):
 
     @property
     def state(self):
-        """The next word's number and the key, as a dictionary; settable."""
+        """The next word's number and the key, as a dictionary, which can be set."""
         word, key, has_uint32, uinteger = self._engine.get_pcg64()
         return _with_halves("Philox4x32", {"word": word, "key": key}, has_uint32, uinteger)
 
@@ -257,14 +445,46 @@ class Philox4x32(BitGenerator):
         self._engine.set_pcg64(inner["word"], inner["key"], value["has_uint32"], value["uinteger"])
 
     def advance(self, delta):
-        """Moves on as if `delta` words had been drawn; negative: back."""
+        """Moves on as if so many words had been drawn.
+
+        Parameters
+        ----------
+        delta : int
+            How many; negative: back.
+
+        Returns
+        -------
+        Philox4x32
+            The generator itself.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> a, b = np.random.Philox4x32(0), np.random.Philox4x32(0)
+        >>> _ = a.random_raw(4)
+        >>> _ = b.advance(4)
+        >>> a.random_raw() == b.random_raw()
+        True
+        """
         with self.lock:
             self._engine.advance(operator.index(delta))
         return self
 
 
 class MT19937(BitGenerator):
-    """The Mersenne Twister (Matsumoto and Nishimura). seed: None, int, ints or a SeedSequence."""
+    """The Mersenne Twister of Matsumoto and Nishimura; that of RandomState.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, or SeedSequence
+        None: from the system.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.Generator(np.random.MT19937(0)).random(2).round(4)
+    array([0.4793, 0.2865])
+    """
 
     def _seed(self):
         words = np.frombuffer(seed_words(self.seed_seq, 624, np.uint32), np.uint32).copy()
@@ -296,7 +516,7 @@ class MT19937(BitGenerator):
 
     @property
     def state(self):
-        """The state as NumPy's dictionary; settable."""
+        """The state as NumPy's dictionary, which can be set."""
         key, pos = self._engine.get_mt19937()
         return {
             "bit_generator": "MT19937",
@@ -317,7 +537,24 @@ class MT19937(BitGenerator):
         self._engine.set_mt19937(key.tobytes(), int(value["state"]["pos"]))
 
     def jumped(self, jumps=1):
-        """A new generator, `jumps` times 2**128 words ahead."""
+        """A new generator far ahead in the same stream; this one stays where it is.
+
+        Parameters
+        ----------
+        jumps : int
+            How many times 2**128 words ahead.
+
+        Returns
+        -------
+        MT19937
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> a = np.random.MT19937(0)
+        >>> a.jumped().random_raw() == a.random_raw()
+        False
+        """
         made = self._copy()
         for _ in range(jumps):
             made._engine.jump_mt19937()

@@ -81,7 +81,34 @@ def _checked_trials(n, pvals):
 
 
 class Generator(Distributions):
-    """Random numbers from a `BitGenerator`; see `default_rng`."""
+    """Random numbers of many distributions, from a bit generator: NumPy's streams, bit for bit.
+
+    default_rng makes one. A Generator may be used by several threads, of which one draws at a time.
+
+    Parameters
+    ----------
+    bit_generator : BitGenerator
+        Gives the random bits.
+
+    Raises
+    ------
+    ValueError
+        It is no BitGenerator.
+
+    Notes
+    -----
+    Without size, numbers as parameters give a number; arrays of parameters broadcast. Parameters out of
+    their range are a ValueError. isinstance(rng, numpy.random.Generator) is true.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> rng = np.random.Generator(np.random.PCG64(0))
+    >>> rng.random(3).round(4)
+    array([0.637 , 0.2698, 0.041 ])
+    >>> rng.integers(1, 7, size=5)
+    array([1, 1, 2, 5, 4])
+    """
 
     def __init__(self, bit_generator):
         if not isinstance(bit_generator, BitGenerator):
@@ -99,13 +126,70 @@ class Generator(Distributions):
         return self._bit_generator
 
     def random(self, size=None, dtype=np.float64, out=None):
-        """Uniform floats in [0, 1): float64 with 53 random bits or float32 with 24."""
+        """Draws uniform numbers from [0, 1).
+
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default one number.
+        dtype : {float64, float32}
+            Of the numbers.
+        out : ndarray of dtype, optional
+            Receives the numbers; contiguous, of the shape and the dtype that is drawn.
+
+        Returns
+        -------
+        ndarray, or float
+            Multiples of 2**-53 (float64) or 2**-24 (float32).
+
+        Raises
+        ------
+        TypeError
+            dtype is another, or out is of another.
+        ValueError
+            out has another shape than size, or is not contiguous.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.random(3).round(4)
+        array([0.637 , 0.2698, 0.041 ])
+        """
         if out is not None:
             return _deliver(self.random(_out_size(out, size, dtype), dtype), out)
         return self._engine.uniform(size, dtype)
 
     def standard_normal(self, size=None, dtype=np.float64, out=None):
-        """Normal floats of mean 0 and deviation 1 (ziggurat; float64 or float32)."""
+        """Draws normal numbers of mean 0 and standard deviation 1, by a ziggurat.
+
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default one number.
+        dtype : {float64, float32}
+            Of the numbers.
+        out : ndarray of dtype, optional
+            Receives the numbers; contiguous, of the shape and the dtype that is drawn.
+
+        Returns
+        -------
+        ndarray, or float
+
+        Raises
+        ------
+        TypeError
+            dtype is another, or out is of another.
+        ValueError
+            out has another shape than size, or is not contiguous.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.standard_normal(3).round(4)
+        array([ 0.1257, -0.1321,  0.6404])
+        """
         if out is not None:
             return _deliver(self.standard_normal(_out_size(out, size, dtype), dtype), out)
         return self._engine.normal(size, dtype)
@@ -114,7 +198,37 @@ class Generator(Distributions):
         return self.standard_normal(size)
 
     def standard_exponential(self, size=None, dtype=np.float64, method="zig", out=None):
-        """Exponential floats of mean 1: by ziggurat ("zig") or -log(1 - u) ("inv"); float64 or float32."""
+        """Draws exponential numbers of mean 1.
+
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default one number.
+        dtype : {float64, float32}
+            Of the numbers.
+        method : {'zig', 'inv'}
+            By a ziggurat, or as -log(1 - u) of a uniform u.
+        out : ndarray of dtype, optional
+            Receives the numbers; contiguous, of the shape and the dtype that is drawn.
+
+        Returns
+        -------
+        ndarray, or float
+
+        Raises
+        ------
+        TypeError
+            dtype is another, or out is of another.
+        ValueError
+            out has another shape than size, or is not contiguous.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.standard_exponential(3).round(4)
+        array([0.6799, 1.0196, 0.0198])
+        """
         if out is None and dtype is np.float64 and method == "zig":
             return self._variate("standard_exponential", size)
         single = _single(dtype, "standard_exponential")
@@ -125,7 +239,37 @@ class Generator(Distributions):
         return float(result) if size is None else _deliver(result, out)
 
     def standard_gamma(self, shape, size=None, dtype=np.float64, out=None):
-        """Gamma distribution of shape >= 0 and scale 1; float64 or float32."""
+        """Draws from the gamma distribution of scale 1.
+
+        Parameters
+        ----------
+        shape : float or array_like
+            The shape, 0 or more.
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default that to which the parameters broadcast.
+        dtype : {float64, float32}
+            Of the numbers.
+        out : ndarray of dtype, optional
+            Receives the numbers; contiguous, of the shape and the dtype that is drawn.
+
+        Returns
+        -------
+        ndarray, or float
+
+        Raises
+        ------
+        TypeError
+            dtype is another, or out is of another.
+        ValueError
+            shape is negative, out has another shape than size, or is not contiguous.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.standard_gamma(2.0, size=3).round(4)
+        array([1.8343, 2.6377, 1.0664])
+        """
         if out is None and dtype is np.float64:
             return self._variate("standard_gamma", size, shape)
         size = _out_size(out, size, dtype, any_order=False)
@@ -141,31 +285,140 @@ class Generator(Distributions):
         return float(result) if size is None and not shapes.ndim else _deliver(result, out)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        """Integers in [low, high), or [low, high] with endpoint (Lemire's method)."""
+        """Draws integers from a range, each with the same probability.
+
+        Parameters
+        ----------
+        low : int or array_like
+            The least, or with high left out the end of a range that begins at 0.
+        high : int or array_like, optional
+            The end, which is not drawn.
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default that to which the parameters broadcast.
+        dtype : integer or bool dtype
+            Of the integers; int64 by default.
+        endpoint : bool
+            Whether high is drawn as well.
+
+        Returns
+        -------
+        ndarray, or int
+            By Lemire's method (2019).
+
+        Raises
+        ------
+        ValueError
+            low is not below high, or they do not fit dtype.
+        TypeError
+            dtype is no integer.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.integers(10, size=5)
+        array([8, 6, 5, 2, 3])
+        >>> rng.integers(1, 6, size=(2, 3), endpoint=True)
+        array([[1, 1, 1],
+               [2, 5, 4]])
+        """
         drawn = self._engine.integers(size, low, high, dtype, endpoint, False)
         if drawn is not NotImplemented:
             return drawn
         return draw_integers(self._engine, low, high, size, dtype, endpoint, False)
 
     def uniform(self, low=0.0, high=1.0, size=None):
-        """Uniform floats in [low, high); the bounds broadcast."""
+        """Draws uniform numbers from [low, high).
+
+        Parameters
+        ----------
+        low, high : float or array_like
+            The ends of the range.
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default that to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or float
+
+        Raises
+        ------
+        OverflowError
+            high - low is not finite.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.uniform(-1, 1, size=3).round(4)
+        array([ 0.2739, -0.4604, -0.9181])
+        """
         drawn = self._engine.scaled_uniform(size, low, high)
         if drawn is not NotImplemented:
             return drawn
         return scaled_uniform(self.random, low, high, size, "high - low range exceeds valid bounds")
 
     def normal(self, loc=0.0, scale=1.0, size=None):
-        """Normal floats of mean loc and deviation scale; the parameters broadcast."""
+        """Draws normal numbers.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The mean.
+        scale : float or array_like
+            The standard deviation, 0 or more.
+        size : int or tuple of ints, optional
+            The shape of what is drawn; by default that to which the parameters broadcast.
+
+        Returns
+        -------
+        ndarray of float64, or float
+
+        Raises
+        ------
+        ValueError
+            scale is negative.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.normal(10, 2, size=3).round(4)
+        array([10.2515,  9.7358, 11.2808])
+        """
         drawn = self._engine.scaled_normal(size, loc, scale)
         if drawn is not NotImplemented:
             return drawn
         return scaled_normal(self.standard_normal, loc, scale, size)
 
     def multinomial(self, n, pvals, size=None):
-        """How often each of the outcomes with probabilities pvals comes in n trials; int64.
+        """Draws how often each of several outcomes comes in independent trials.
 
-        pvals: (..., k), of sum 1 along its last axis; n broadcasts against pvals[..., 0]. The result has
-        shape (..., k).
+        Parameters
+        ----------
+        n : int or array_like of ints
+            The number of trials, 0 or more.
+        pvals : array_like, shape (..., k)
+            The probabilities, of sum 1; the last one is what the others leave.
+        size : int or tuple of ints, optional
+            The shape of the results; by default that to which n and pvals broadcast.
+
+        Returns
+        -------
+        ndarray of int64, shape (*size, k)
+
+        Raises
+        ------
+        ValueError
+            n is negative, a probability is outside [0, 1], or their sum is above 1.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.multinomial(10, [0.2, 0.3, 0.5], size=2)
+        array([[2, 2, 6],
+               [0, 1, 9]])
         """
         p, trials = _checked_trials(n, pvals)
         if trials.ndim == 0 and p.ndim == 1:
@@ -185,10 +438,36 @@ class Generator(Distributions):
         return self._engine.multinomial((*batch, p.shape[-1]), trials, p)
 
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals"):
-        """How many of each color are among nsample items drawn without replacement; int64.
+        """Draws how many items of each colour a sample without replacement has.
 
-        colors: the numbers of items, 1-d. method: "marginals" or "count" (faster for few items, memory of
-        sum(colors)). The result has shape (*size, len(colors)).
+        Parameters
+        ----------
+        colors : array_like of ints, shape (k,)
+            How many items there are of each.
+        nsample : int
+            How many are drawn.
+        size : int or tuple of ints, optional
+            How many samples.
+        method : {'marginals', 'count'}
+            One hypergeometric number for each colour, or a shuffle of all items, which takes
+            memory of sum(colors).
+
+        Returns
+        -------
+        ndarray of int64, shape (*size, k)
+
+        Raises
+        ------
+        ValueError
+            A number is negative or too large, nsample is above sum(colors), or method is another text.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.multivariate_hypergeometric([5, 3, 2], 4, size=2)
+        array([[3, 0, 1],
+               [1, 2, 1]])
         """
         if method not in ("count", "marginals"):
             raise ValueError('method must be "count" or "marginals".')
@@ -219,17 +498,80 @@ class Generator(Distributions):
     def multivariate_normal(
         self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd"
     ):
-        """Normal vectors of that mean (n,) and covariance (n, n), of shape (*size, n).
+        """Draws normal vectors.
 
-        method: the factorisation of cov, "svd", "eigh" or "cholesky". check_valid: what to do about a cov
-        that is not positive semidefinite within tol: "warn", "raise" or "ignore".
+        Parameters
+        ----------
+        mean : array_like, shape (n,)
+            The mean.
+        cov : array_like, shape (n, n)
+            The covariance, symmetric and positive semidefinite.
+        size : int or tuple of ints, optional
+            How many vectors.
+        check_valid : {'warn', 'raise', 'ignore'}
+            What happens where cov is not semidefinite: a RuntimeWarning, a ValueError, nothing.
+        tol : float
+            Within which that is found out.
+        method : {'svd', 'eigh', 'cholesky'}
+            How cov is factorised; cholesky is quickest and takes definite ones alone.
+
+        Returns
+        -------
+        ndarray of float64, shape (*size, n)
+
+        Raises
+        ------
+        ValueError
+            The shapes do not fit, or an option is unknown.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.multivariate_normal([0, 10], [[1, 0], [0, 4]], size=2).shape
+        (2, 2)
         """
         if method not in ("eigh", "svd", "cholesky"):
             raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
         return self._multivariate(mean, cov, size, check_valid, tol, _FACTORS[method])
 
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
-        """A random sample along an axis of a (or of arange(a)), with or without replacement, weighted by p."""
+        """Draws a sample of an array, or of the numbers below an int.
+
+        Parameters
+        ----------
+        a : int or array_like
+            What is drawn from.
+        size : int or tuple of ints, optional
+            The shape of the sample; by default one.
+        replace : bool
+            Whether an item may be drawn again.
+        p : array_like, shape (n,), optional
+            The probability of each item; by default all the same.
+        axis : int
+            The axis of a along which items lie.
+        shuffle : bool
+            Without replacement: whether the sample is in random order; False is quicker.
+
+        Returns
+        -------
+        ndarray or scalar
+            The items.
+
+        Raises
+        ------
+        ValueError
+            A sample without replacement larger than a, probabilities that do not fit, or nothing to draw.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.choice(10, size=3, replace=False)
+        array([5, 9, 6])
+        >>> rng.choice(np.array([1.5, 2.5]), size=4)
+        array([1.5, 1.5, 1.5, 1.5])
+        """
         return choose(
             self, a, size, replace, p, axis,
             whole=lambda n, count: self.integers(0, n, size=count),
@@ -237,11 +579,62 @@ class Generator(Distributions):
         )  # fmt: skip
 
     def shuffle(self, x, axis=0):
-        """Shuffles x in place along an axis (Fisher and Yates)."""
+        """Puts the items of an array or a list in random order, in place.
+
+        Parameters
+        ----------
+        x : ndarray or mutable sequence
+            Is changed.
+        axis : int
+            The axis along which items lie; of arrays alone.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        TypeError
+            x has no dimension.
+        NotImplementedError
+            An axis for a list.
+
+        Notes
+        -----
+        By Fisher and Yates.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> a = np.arange(5)
+        >>> rng.shuffle(a)
+        >>> a
+        array([2, 4, 3, 0, 1])
+        """
         reorder(self, x, axis)
 
     def permutation(self, x, axis=0):
-        """A copy of x shuffled along an axis, or arange(x) shuffled."""
+        """The items of an array in random order, as a copy.
+
+        Parameters
+        ----------
+        x : int or array_like
+            The array; an int n means arange(n).
+        axis : int
+            The axis along which items lie.
+
+        Returns
+        -------
+        ndarray
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.permutation(5)
+        array([2, 4, 3, 0, 1])
+        """
         from .. import asarray, take
 
         if isinstance(x, (int, np.integer)):
@@ -251,7 +644,34 @@ class Generator(Distributions):
         return take(x, shuffled(self, x.shape[axis]), axis=axis)
 
     def permuted(self, x, *, axis=None, out=None):
-        """x with each slice along an axis shuffled on its own; axis None: all elements."""
+        """An array whose slices along an axis are each in a random order of their own.
+
+        Parameters
+        ----------
+        x : array_like
+            The array.
+        axis : int, optional
+            The axis; by default all elements are exchanged.
+        out : ndarray, optional
+            Receives the result; x itself shuffles in place.
+
+        Returns
+        -------
+        ndarray, of x's shape
+
+        Raises
+        ------
+        ValueError
+            out has another shape.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> rng.permuted([[1, 2, 3], [4, 5, 6]], axis=1)
+        array([[3, 1, 2],
+               [6, 5, 4]])
+        """
         from .. import asarray, copyto, moveaxis, take_along_axis
 
         x = asarray(x)
@@ -270,7 +690,29 @@ class Generator(Distributions):
         return out
 
     def spawn(self, n_children):
-        """n_children independent generators."""
+        """Makes generators whose streams are independent of this one's and of each other's.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+
+        Returns
+        -------
+        list of Generators
+
+        Raises
+        ------
+        TypeError
+            The seed sequence cannot spawn.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> len(rng.spawn(2))
+        2
+        """
         return [type(self)(b) for b in self.bit_generator.spawn(n_children)]
 
     def __repr__(self, /):
@@ -307,7 +749,33 @@ _FACTORS = {"svd": _svd, "eigh": _eigh, "cholesky": _cholesky}
 
 
 def default_rng(seed=None):
-    """A Generator over PCG64. seed: None, int, ints, SeedSequence, BitGenerator, Generator or RandomState."""
+    """Makes a Generator over PCG64.
+
+    Parameters
+    ----------
+    seed : None, int, array_like of ints, SeedSequence, BitGenerator, Generator or RandomState
+        Where the stream begins; None: somewhere else each time. A BitGenerator (or a RandomState's) is
+        drawn from itself; a Generator is returned as it is.
+
+    Returns
+    -------
+    Generator
+
+    Raises
+    ------
+    ValueError
+        A negative int.
+    TypeError
+        A seed of another type.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.default_rng(42).random(2).round(4)
+    array([0.774 , 0.4389])
+    >>> np.random.default_rng(42).random(2).round(4)
+    array([0.774 , 0.4389])
+    """
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, BitGenerator):

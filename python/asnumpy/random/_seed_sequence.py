@@ -29,11 +29,36 @@ def _words(value):
 
 
 class ISeedSequence(abc.ABC):
-    """What gives seed words: anything with a method generate_state(n_words, dtype)."""
+    """What bit generators are seeded from: any class with a method generate_state.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> isinstance(np.random.SeedSequence(1), np.random.bit_generator.ISeedSequence)
+    True
+    """
 
     @abc.abstractmethod
     def generate_state(self, n_words, dtype=np.uint32):
-        """n_words seed words of dtype uint32 or uint64."""
+        """Seed words, which are the same for the same seed.
+
+        Parameters
+        ----------
+        n_words : int
+            How many words.
+        dtype : {uint32, uint64}
+            Of the words.
+
+        Returns
+        -------
+        ndarray of dtype, shape (n_words,)
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.random.SeedSequence(1).generate_state(2)
+        array([1835504127, 1731038949], dtype=uint32)
+        """
 
     @classmethod
     def __subclasshook__(cls, other):
@@ -41,11 +66,34 @@ class ISeedSequence(abc.ABC):
 
 
 class ISpawnableSeedSequence(ISeedSequence):
-    """A seed sequence that also makes independent children."""
+    """A source of seeds that also makes independent children of its kind.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> isinstance(np.random.SeedSequence(1), np.random.bit_generator.ISpawnableSeedSequence)
+    True
+    """
 
     @abc.abstractmethod
     def spawn(self, n_children):
-        """n_children sequences, independent of this one and of each other."""
+        """Makes seed sequences that are independent of this one and of each other.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+
+        Returns
+        -------
+        list of seed sequences
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> [s.spawn_key for s in np.random.SeedSequence(1).spawn(2)]
+        [(0,), (1,)]
+        """
 
 
 def seed_words(sequence, n_words, dtype):
@@ -56,9 +104,35 @@ def seed_words(sequence, n_words, dtype):
 
 
 class SeedSequence(ISpawnableSeedSequence):
-    """Mixes entropy into seeds of good quality, reproducibly, as numpy.random.SeedSequence does.
+    """Mixes entropy of any length into seeds of good quality, the same for the same entropy.
 
-    entropy: None (from the system), an int or a sequence of ints; spawn_key: ints that tell children apart.
+    Parameters
+    ----------
+    entropy : None, int or sequence of ints
+        Not negative; None: 128 bits from the system.
+    spawn_key : sequence of ints
+        Tells children apart.
+    pool_size : int
+        Words of 32 bits in which entropy is mixed, 4 or more.
+    n_children_spawned : int
+        How many children there have been.
+
+    Raises
+    ------
+    TypeError
+        entropy is of another type.
+    ValueError
+        An int is negative, or pool_size is below 4.
+
+    Notes
+    -----
+    The arguments are attributes too. The algorithm is O'Neill's seed_seq_fe, as NumPy has it.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.random.SeedSequence(1).generate_state(2)
+    array([1835504127, 1731038949], dtype=uint32)
     """
 
     def __init__(self, entropy=None, *, spawn_key=(), pool_size=4, n_children_spawned=0):
@@ -77,6 +151,7 @@ class SeedSequence(ISpawnableSeedSequence):
         self.spawn_key = tuple(spawn_key)
         self.pool_size = pool_size
         self.n_children_spawned = n_children_spawned
+        self._bytes = self._assembled()
 
     def _assembled(self):
         words = _words(self.entropy)
@@ -86,7 +161,30 @@ class SeedSequence(ISpawnableSeedSequence):
         return np.array(words + spawn, dtype=np.uint32).tobytes()
 
     def generate_state(self, n_words, dtype=np.uint32):
-        """n_words seed words of dtype uint32 or uint64."""
+        """Seed words, which are the same for the same seed.
+
+        Parameters
+        ----------
+        n_words : int
+            How many words.
+        dtype : {uint32, uint64}
+            Of the words.
+
+        Returns
+        -------
+        ndarray of dtype, shape (n_words,)
+
+        Raises
+        ------
+        ValueError
+            dtype is another.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.random.SeedSequence(1).generate_state(2)
+        array([1835504127, 1731038949], dtype=uint32)
+        """
         dtype = np.dtype(dtype)
         if dtype not in (np.uint32, np.uint64):
             raise ValueError("only support uint32 or uint64")
@@ -95,10 +193,26 @@ class SeedSequence(ISpawnableSeedSequence):
     def _words(self, n_words, dtype):
         """generate_state as bytes."""
         count = n_words * dtype.itemsize // 4
-        return BitEngine.seed_words(self._assembled(), count, self.pool_size)
+        return BitEngine.seed_words(self._bytes, count, self.pool_size)
 
     def spawn(self, n_children):
-        """n_children sequences, independent of this one and of each other."""
+        """Makes seed sequences that are independent of this one and of each other.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+
+        Returns
+        -------
+        list of seed sequences
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> [s.spawn_key for s in np.random.SeedSequence(1).spawn(2)]
+        [(0,), (1,)]
+        """
         _refuse_tracing("a seed sequence has children")
         first = self.n_children_spawned
         self.n_children_spawned += n_children
@@ -109,13 +223,13 @@ class SeedSequence(ISpawnableSeedSequence):
 
     @property
     def pool(self):
-        """The mixed entropy, `pool_size` words of uint32."""
-        words = BitEngine.seed_pool(self._assembled(), self.pool_size)
+        """The mixed entropy, pool_size words of uint32."""
+        words = BitEngine.seed_pool(self._bytes, self.pool_size)
         return from_numpy(np.frombuffer(words, dtype=np.uint32))
 
     @property
     def state(self):
-        """The arguments that make this sequence anew."""
+        """The arguments that make this sequence anew, as a dict."""
         names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
         return {k: getattr(self, k) for k in names if getattr(self, k) not in (None, 0)}
 

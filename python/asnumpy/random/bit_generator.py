@@ -4,3 +4,7 @@ from ._bit_generators import BitGenerator
 from ._seed_sequence import ISeedSequence, ISpawnableSeedSequence, SeedSequence
 
 __all__ = ["BitGenerator", "ISeedSequence", "ISpawnableSeedSequence", "SeedSequence"]
+
+
+def __dir__():
+    return __all__

@@ -47,6 +47,7 @@ def on_host(function):
         return function(*map(_to_host, args), **{k: _to_host(v) for k, v in kwargs.items()})
 
     assertion.__module__ = "asnumpy.testing"
+    assertion.__doc__ = _core._doc(f"testing.{function.__name__}")
     return assertion
 
 
@@ -60,3 +61,7 @@ for _name in (
         globals()[_name] = on_host(getattr(_host, _name))
 
 __all__ = sorted(n for n in globals() if not n.startswith("_") and n != "on_host")
+
+
+def __dir__():
+    return __all__

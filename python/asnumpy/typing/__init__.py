@@ -9,6 +9,11 @@ from .._core import ndarray
 
 __all__ = ["ArrayLike", "DTypeLike", "NBitBase", "NDArray"]
 
+
+def __dir__():
+    return __all__
+
+
 _ScalarT = TypeVar("_ScalarT", bound=_np.generic)
 NDArray = ndarray[tuple[Any, ...], _np.dtype[_ScalarT]]
 

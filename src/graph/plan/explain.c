@@ -89,3 +89,11 @@ asn_status asn_explain(const asn_array *a, char **text) {
     *text = w.text;
     return ASN_OK;
 }
+
+/* (Contract in graph/engine.h.) */
+bool asn_is_recorded(const asn_array *a) {
+    asn_lock();
+    bool recorded = a->buffer->trace_writes > 0;
+    asn_unlock();
+    return recorded;
+}

@@ -121,11 +121,17 @@ static void composed_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* A function: a class that has one binds it, unless it is asked for by the class itself.
- */
+/* A function: a class that has one binds it, unless it is asked for by the class itself,
+ * or NumPy has it built in. */
 static PyObject *composed_get(PyObject *self, PyObject *object, PyObject *type) {
     (void)type;
-    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+    if (!object || object == Py_None) return Py_NewRef(self);
+    PyObject *name = PyObject_GetAttrString(self, "__name__");
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    PyObject *r = NULL;
+    if (text) r = asn_is_built_in(text) ? Py_NewRef(self) : PyMethod_New(self, object);
+    Py_XDECREF(name);
+    return r;
 }
 
 /* As a Python function shows itself, without the address. */

@@ -172,6 +172,37 @@ static PyObject *get_signature(PyObject *self, void *unused) {
     return r;
 }
 
+/* (Contract in function.h.) */
+bool asn_is_built_in(const char *name) {
+    static const char *const names[] = {"arange",
+                                        "array",
+                                        "asanyarray",
+                                        "asarray",
+                                        "ascontiguousarray",
+                                        "asfortranarray",
+                                        "empty",
+                                        "from_dlpack",
+                                        "frombuffer",
+                                        "fromfile",
+                                        "fromiter",
+                                        "frompyfunc",
+                                        "fromstring",
+                                        "promote_types",
+                                        "zeros"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+/* A class that has a function binds it, as it binds NumPy's function of the name; and
+ * help() shows signatures of what can be bound alone. */
+static PyObject *function_get(PyObject *self, PyObject *object, PyObject *type) {
+    (void)type;
+    bool binds = object && object != Py_None &&
+                 !asn_is_built_in(((asn_function *)self)->def->signature.name);
+    return binds ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
 static PyObject *function_repr(PyObject *self) {
     return PyUnicode_FromFormat("<function %s>",
                                 ((asn_function *)self)->def->signature.name);
@@ -228,10 +259,15 @@ int asn_function_init_type(PyObject *module) {
         PyModule_AddObjectRef(module, "_OverrideError", asn_py.override_error) < 0)
         return -1;
     PyType_Slot slots[] = {
-        {Py_tp_dealloc, function_dealloc}, {Py_tp_getset, function_getset},
-        {Py_tp_methods, function_methods}, {Py_tp_members, function_members},
-        {Py_tp_repr, function_repr},       {Py_tp_getattro, function_getattro},
-        {Py_tp_call, PyVectorcall_Call},   {0, NULL},
+        {Py_tp_dealloc, function_dealloc},
+        {Py_tp_getset, function_getset},
+        {Py_tp_methods, function_methods},
+        {Py_tp_members, function_members},
+        {Py_tp_repr, function_repr},
+        {Py_tp_getattro, function_getattro},
+        {Py_tp_call, PyVectorcall_Call},
+        {Py_tp_descr_get, function_get},
+        {0, NULL},
     };
     /* Named in the package: an instance's __module__ comes from its type. */
     PyType_Spec spec = {"asnumpy.function", sizeof(asn_function), 0,

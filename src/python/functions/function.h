@@ -41,6 +41,8 @@ int asn_function_init_type(PyObject *module);
 int asn_functions_add(PyObject *module, asn_function_def *defs);
 
 int asn_composed_init_type(PyObject *module); /* composed.c */
+/* Whether NumPy's function of that name is built in: a class binds no such function. */
+bool asn_is_built_in(const char *name);
 
 /* function_override.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. No

@@ -4,6 +4,7 @@
  * Each is a call of the core with its arguments read; what it does is in the core's
  * header (graph/engine.h, runtime/device.h, graph/plan/fallback.h). The names with an
  * underscore serve asnumpy's Python modules and the tests. */
+#include "python/docs.h"
 #include "python/functions/function.h"
 
 #include "base/alloc.h"
@@ -46,6 +47,14 @@ static PyObject *f_as_strided(PyObject *const *v) {
     return asn_ndarray_view(v[0], &view, true);
 }
 
+/* _doc(name): for functions that Python makes out of NumPy's. None: there is none. */
+static PyObject *f_doc(PyObject *const *v) {
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    const char *text = name ? asn_docs_find(NULL, name) : NULL;
+    if (!name) return NULL;
+    return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+}
+
 /* lazy(on=True): sets it, and returns the previous setting. Turning it off runs what is
  * recorded, and operations run as they are called from then on. */
 static PyObject *f_lazy(PyObject *const *v) {
@@ -77,6 +86,15 @@ static PyObject *f_explain(PyObject *const *v) {
     PyObject *r = PyUnicode_FromString(text);
     asn_free(text);
     return r;
+}
+
+/* _is_recorded(array) -> bool, of which nothing runs. */
+static PyObject *f_is_recorded(PyObject *const *v) {
+    if (!asn_is_ndarray(v[0])) {
+        PyErr_SetString(PyExc_TypeError, "_is_recorded takes an asnumpy array");
+        return NULL;
+    }
+    return PyBool_FromLong(asn_is_recorded(asn_of(v[0])));
 }
 
 /* (kind): what full reductions and indices of single elements give from now on; the
@@ -286,6 +304,9 @@ asn_function_def asn_engine_functions[] = {
         "lazy", "on=True", f_lazy,
         "Turns recording of operations on or off; returns the previous setting."),
     ASN_FUNCTION("synchronize", "", f_synchronize, "Runs everything recorded and waits."),
+    ASN_FUNCTION("_is_recorded", "array, /", f_is_recorded,
+                 "Whether what computes the array is recorded and has not run."),
+    ASN_FUNCTION("_doc", "name, /", f_doc, "The text of src/python/docs of a name."),
     ASN_FUNCTION("explain", "array=None", f_explain,
                  "The plan of what is recorded, as text: programs and their boundaries."),
     ASN_FUNCTION(

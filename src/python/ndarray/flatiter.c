@@ -10,6 +10,7 @@
  * the first of them. Results are copies, never views, as NumPy's are; keys that are
  * neither integers, slices nor index arrays go through Python helpers (asnumpy._support).
  */
+#include "python/docs.h"
 #include "python/ndarray/methods.h"
 
 typedef struct {
@@ -225,6 +226,7 @@ static PyGetSetDef flat_getset[] = {
 };
 
 int asn_flatiter_init_type(PyObject *module) {
+    if (asn_docs_put("flatiter", flat_getset, flat_methods) < 0) return -1;
     PyType_Slot slots[] = {
         {Py_tp_dealloc, flat_dealloc},
         {Py_tp_methods, flat_methods},
@@ -236,7 +238,7 @@ int asn_flatiter_init_type(PyObject *module) {
         {Py_mp_length, flat_length},
         {Py_mp_subscript, flat_subscript},
         {Py_mp_ass_subscript, flat_ass_subscript},
-        {Py_tp_doc, "Iterator over the elements of an array in row-major order."},
+        {Py_tp_doc, (void *)asn_docs_find(NULL, "flatiter")},
         {0, NULL},
     };
     PyType_Spec spec = {"asnumpy.flatiter", sizeof(asn_flatiter), 0,

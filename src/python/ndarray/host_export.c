@@ -13,6 +13,7 @@
  * NumPy's subclasses (masked arrays, matrices, quantities): a copy of their elements on
  * the device would drop what they add. */
 #include "python/convert.h"
+#include "python/docs.h"
 #include "python/ndarray/methods.h"
 
 static char nothing[16]
@@ -266,9 +267,9 @@ void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view) {
 /* Makes asnumpy.HostDtypeError. It is a TypeError, which is what NumPy users expect of a
  * dtype that an operation cannot take. */
 int asn_hosts_init(PyObject *module) {
-    asn_py.host_dtype = PyErr_NewExceptionWithDoc(
-        "asnumpy.HostDtypeError", "Data of a dtype that arrays on a device cannot have.",
-        PyExc_TypeError, NULL);
+    asn_py.host_dtype = PyErr_NewExceptionWithDoc("asnumpy.HostDtypeError",
+                                                  asn_docs_find(NULL, "HostDtypeError"),
+                                                  PyExc_TypeError, NULL);
     return asn_py.host_dtype
                ? PyModule_AddObjectRef(module, "HostDtypeError", asn_py.host_dtype)
                : -1;

@@ -104,7 +104,9 @@ PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *
     X(__reduce__, "/")                                                                   \
     X(__reduce_ex__, "protocol, /")                                                      \
     X(__setstate__, "state, /")                                                          \
-    X(__sizeof__, "/")
+    X(__sizeof__, "/")                                                                   \
+    X(_repr_html_, "/")                                                                  \
+    X(_repr_mimebundle_, "include=None, exclude=None")
 
 #define ASN_DECLARE(name, text) ASN_METHOD(name);
 ASN_METHOD_LIST(ASN_DECLARE)

@@ -205,6 +205,18 @@ PyObject *asn_ndarray_str(PyObject *self) {
     return r;
 }
 
+/* For notebooks, which look for methods of these names: asnumpy._html makes the text. */
+ASN_METHOD(_repr_html_) {
+    ASN_ARGS("_repr_html_", "");
+    return asn_support_call("repr_html", &self, 1);
+}
+
+/* Asked before all others: before repr() has run what is recorded. */
+ASN_METHOD(_repr_mimebundle_) {
+    ASN_ARGS("_repr_mimebundle_", "include=None, exclude=None");
+    return asn_support_call("repr_mimebundle", &self, 1);
+}
+
 /* NumPy formats the element of a 0-d array, and allows no format of others. */
 ASN_METHOD(__format__) {
     ASN_ARGS("__format__", "spec, /");

@@ -363,39 +363,19 @@ static const PyType_Slot fixed_slots[] = {
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},
 };
 
-/* Puts the texts of src/python/docs behind the methods' signatures, and in the
- * attributes' place. Those of methods are joined once and live as long as the type. */
-static int add_docs(void) {
-    for (PyGetSetDef *g = asn_ndarray_getset; g->name; g++) {
-        const char *text = asn_docs_find("ndarray", g->name);
-        if (text) g->doc = text;
-    }
-    for (PyMethodDef *m = asn_ndarray_methods; m->ml_name; m++) {
-        const char *text = asn_docs_find("ndarray", m->ml_name);
-        const char *end = text ? strstr(m->ml_doc, "\n--\n\n") : NULL;
-        if (!end) continue;
-        size_t head = (size_t)(end - m->ml_doc) + 5, length = strlen(text) + 1;
-        char *joined = malloc(head + length);
-        if (!joined) return -1;
-        memcpy(joined, m->ml_doc, head);
-        memcpy(joined + head, text, length);
-        m->ml_doc = joined;
-    }
-    return 0;
-}
-
 /* Makes the type. Heap types take one list of slots, so the two tables are joined; 48 is
  * room enough for the operators and the end. */
 int asn_ndarray_init_type(PyObject *module) {
     enum { FIXED = sizeof fixed_slots / sizeof *fixed_slots };
-    if (add_docs() < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (asn_docs_put("ndarray", asn_ndarray_getset, asn_ndarray_methods) < 0) return -1;
+    const char *doc = asn_docs_joined(ndarray_doc, NULL, "ndarray");
+    if (!doc) return -1;
     PyType_Slot slots[FIXED + 48];
     int n = 0;
-    for (; n < FIXED; n++)
+    for (; n < FIXED; n++) {
         slots[n] = fixed_slots[n];
+        if (slots[n].slot == Py_tp_doc) slots[n].pfunc = (void *)doc;
+    }
     for (int i = 0; i < asn_ndarray_number_slot_count; i++)
         slots[n++] = asn_ndarray_number_slots[i];
     slots[n] = (PyType_Slot){0, NULL};

@@ -41,6 +41,21 @@ static int check_ndim(const asn_ufunc *u, family f, PyObject *a, int i) {
     return -1;
 }
 
+/* -1: NumPy's ValueError of lengths that differ along the axis that is summed over, last
+ * of the first operand and first of the second's core. (matmul's own is the core's.) */
+static int check_lengths(const asn_ufunc *u, family f, PyObject *const *in) {
+    const asn_layout *a = &asn_of(in[0])->layout, *b = &asn_of(in[1])->layout;
+    if (f == MATMUL) return 0;
+    int64_t first = a->shape[a->ndim - 1], second = b->shape[b->ndim - core_ndim(f, 1)];
+    if (first == second) return 0;
+    PyErr_Format(
+        PyExc_ValueError,
+        "%s: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
+        "signature %s (size %lld is different from %lld)",
+        u->name, u->core_signature, (long long)second, (long long)first);
+    return -1;
+}
+
 /* A view with `axes` (normalised, n of them) moved to the end, in order. Takes a; NULL:
  * an error. */
 static PyObject *axes_to_end(PyObject *a, int n, const int *axes) {
@@ -319,7 +334,7 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
         goto done;
     }
     if (check_ndim(u, f, in[0], 0) < 0 || check_ndim(u, f, in[1], 1) < 0 ||
-        apply_axes(f, in, kw) < 0)
+        apply_axes(f, in, kw) < 0 || check_lengths(u, f, in) < 0)
         goto done;
     /* matmul's result has one core axis less for each vector. */
     int vectors = (asn_of(in[0])->layout.ndim == 1) + (asn_of(in[1])->layout.ndim == 1);

@@ -114,9 +114,7 @@ static PyObject *get_name(PyObject *self, void *unused) {
 
 /* NumPy's first line of a ufunc's documentation, from which old tools read a signature,
  * then its text, or the row's own sentence. */
-static PyObject *get_doc(PyObject *self, void *unused) {
-    (void)unused;
-    const asn_ufunc *u = (asn_ufunc *)self;
+static PyObject *doc_of(const asn_ufunc *u) {
     const char *outputs = u->nout == 2 ? "out=(None, None)" : "out=None";
     const char *extra = u->kind == ASN_UFUNC_CORE ? "" : ", where=True";
     const char *text = asn_docs_find(NULL, u->name);
@@ -160,10 +158,39 @@ static PyGetSetDef ufunc_getset[] = {
      NULL},
     {"__name__", get_name, NULL, NULL, NULL},
     {"__qualname__", get_name, NULL, NULL, NULL},
-    {"__doc__", get_doc, NULL, NULL, NULL},
     {"__signature__", get_python_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+
+/* `__doc__` in the type's dict: the text of the class for the class, where CPython asks
+ * its __get__ with no object, and each ufunc's own for a ufunc. (An attribute with a
+ * getter would show itself for the class.) */
+static PyObject *doc_get(PyObject *self, PyObject *object, PyObject *type) {
+    (void)self, (void)type;
+    if (object && object != Py_None) return doc_of((asn_ufunc *)object);
+    const char *text = asn_docs_find(NULL, "ufunc");
+    return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+}
+
+static void doc_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Gives the type that descriptor. -1: an error. */
+static int set_doc(PyTypeObject *ufunc) {
+    PyType_Slot slots[] = {
+        {Py_tp_descr_get, doc_get}, {Py_tp_dealloc, doc_dealloc}, {0, NULL}};
+    PyType_Spec spec = {"asnumpy._core.ufunc_doc", sizeof(PyObject), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
+    PyObject *doc = type ? type->tp_alloc(type, 0) : NULL;
+    int rc = doc ? PyObject_SetAttrString((PyObject *)ufunc, "__doc__", doc) : -1;
+    Py_XDECREF(doc);
+    Py_XDECREF(type);
+    return rc;
+}
 
 /* As NumPy's: <ufunc 'add'>. */
 static PyObject *ufunc_repr(PyObject *self) {
@@ -295,6 +322,7 @@ static int register_rows(PyObject *module) {
 /* Makes the type, the dict asnumpy.ufuncs, and an object for each row and each of
  * `composed`. */
 int asn_ufunc_init_type(PyObject *module) {
+    if (asn_docs_put("ufunc", ufunc_getset, asn_ufunc_methods) < 0) return -1;
     PyType_Slot slots[] = {
         {Py_tp_dealloc, ufunc_dealloc},
         {Py_tp_members, ufunc_members},
@@ -310,7 +338,7 @@ int asn_ufunc_init_type(PyObject *module) {
                         slots};
     asn_py.ufunc = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     asn_py.ufuncs = PyDict_New();
-    if (!asn_py.ufunc || !asn_py.ufuncs) return -1;
+    if (!asn_py.ufunc || !asn_py.ufuncs || set_doc(asn_py.ufunc) < 0) return -1;
     if (PyModule_AddObjectRef(module, "ufunc", (PyObject *)asn_py.ufunc) < 0 ||
         PyModule_AddObjectRef(module, "ufuncs", asn_py.ufuncs) < 0 ||
         register_rows(module) < 0)
