@@ -110,7 +110,12 @@ def names_of(module):
         names = set(module.__all__)
         if module.__name__ == "asnumpy.ops":  # its operators are attributes on demand
             names |= {n for n in dir(module) if not n.startswith("_")}
-    return sorted(n for n in names if not inspect.ismodule(getattr(module, n)))
+    return sorted(n for n in names if not is_module(getattr(module, n)))
+
+
+def is_module(value):
+    """Whether a value is a module and nothing else: `asnumpy.profile`, once imported, is also called."""
+    return inspect.ismodule(value) and not callable(value)
 
 
 def numpys(module, name, value):
@@ -172,11 +177,11 @@ def topics(text=None):
 def submodules():
     """{name: module} of the modules that the package names, at its first level and below."""
     first = {n: getattr(asnumpy, n) for n in dir(asnumpy) if not n.startswith("_")}
-    found = {n: m for n, m in first.items() if inspect.ismodule(m)}
+    found = {n: m for n, m in first.items() if is_module(m)}
     for above, module in list(found.items()):
         if ours(module) and above != "emath":  # which is lib.scimath
             inside = {f"{above}.{n}": getattr(module, n) for n in module.__all__}
-            found |= {n: m for n, m in inside.items() if inspect.ismodule(m)}
+            found |= {n: m for n, m in inside.items() if is_module(m)}
     return found
 
 
