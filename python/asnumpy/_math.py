@@ -177,7 +177,7 @@ def angle(z, deg=False):
 
 def fix(x, out=None):
     """Rounded towards zero."""
-    return _core.trunc(asanyarray(x), out=out)
+    return _core.trunc(x, out=out)
 
 
 def sinc(x):

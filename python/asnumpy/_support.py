@@ -12,6 +12,7 @@ import numpy as _np
 from . import _core
 from ._asked import asked_mean, asked_var  # noqa: F401  (the extension calls them)
 from ._flat import flat_assign, flat_key  # noqa: F401  (the extension calls them)
+from ._host_values import host_copy
 
 
 class _Default:
@@ -359,17 +360,6 @@ def astype_same_value(a, dtype, order, subok):
 # ---- dtypes that the device lacks
 
 
-def _host(x, inside=()):
-    """x with every device array in it as a NumPy array."""
-    if _core._is_array(x):
-        return _np.asarray(x)
-    if type(x) in (list, tuple) and all(x is not y for y in inside):
-        return type(x)([_host(y, (*inside, x)) for y in x])
-    if type(x) is dict:
-        return {k: _host(v, inside) for k, v in x.items()}
-    return x
-
-
 def host_items(items, inside=()):
     """A sequence with what __array__ of its items gives, as NumPy arrays; each is called once."""
     if type(items) in (list, tuple):
@@ -418,8 +408,8 @@ def ufunc_on_host(args, kwargs):
     ufunc, method, *inputs = args
     out = kwargs.pop("out", ())
     if out:
-        kwargs["out"] = tuple(map(_host, out))
-    result = _device(getattr(ufunc, method)(*map(_host, inputs), **_host(kwargs)))
+        kwargs["out"] = tuple(map(host_copy, out))
+    result = _device(getattr(ufunc, method)(*map(host_copy, inputs), **host_copy(kwargs)))
     return _written(out, kwargs["out"], result) if out else result
 
 
@@ -452,27 +442,55 @@ def _numpys(callable):
 
 
 # Functions that leave the work to a method of that name where a class brings one of its own, and the
-# parameters that NumPy then passes on even when they were not given.
-_OWN_METHODS = dict.fromkeys(("all", "any", "max", "min", "prod", "sum"), ("axis", "out"))
+# parameters that NumPy then passes on even when they were not given: by position, and by name.
+_OWN_METHODS = dict.fromkeys(("all", "any", "max", "min", "prod", "sum"), ((), ("axis", "out")))
 _OWN_METHODS |= {
-    "mean": ("axis", "dtype", "out"), "std": ("axis", "dtype", "out", "ddof"),
-    "var": ("axis", "dtype", "out", "ddof"), "argmax": ("axis", "out"), "argmin": ("axis", "out"),
-    "cumsum": ("axis", "dtype", "out"), "cumprod": ("axis", "dtype", "out"),
+    "mean": ((), ("axis", "dtype", "out")), "std": ((), ("axis", "dtype", "out", "ddof")),
+    "var": ((), ("axis", "dtype", "out", "ddof")), "squeeze": ((), ()),
 }  # fmt: skip
+# These do it themselves where that method refuses the arguments, with a TypeError.
+_OWN_METHODS_OR_ELSE = {
+    "argmax": ((), ("axis", "out")), "argmin": ((), ("axis", "out")),
+    "argpartition": (("kth",), ("axis", "kind", "order")),
+    "argsort": ((), ("axis", "kind", "order", "stable")),
+    "choose": (("choices",), ("out", "mode")), "clip": (("a_min", "a_max"), ("out",)),
+    "cumprod": ((), ("axis", "dtype", "out")), "cumsum": ((), ("axis", "dtype", "out")),
+    "nonzero": ((), ()), "repeat": (("repeats",), ("axis",)), "reshape": (("shape",), ("order",)),
+    "round": ((), ("decimals", "out")), "searchsorted": (("v",), ("side", "sorter")),
+    "swapaxes": (("axis1", "axis2"), ()), "take": (("indices",), ("axis", "out", "mode")),
+    "transpose": (("axes",), ()),
+}  # fmt: skip
+_METHOD_OF = {"amax": "max", "amin": "min", "around": "round"}
 
 
 def own_method(function, args, kwargs):
     """What x.sum(...) gives for sum(x, ...), where x's class is not ours and has a method of its own (a
     data frame, a sparse matrix, a subclass); NotImplemented where it has none."""
-    name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
-    passed = _OWN_METHODS.get(name)
+    name = _METHOD_OF.get(function.__name__, function.__name__)
+    or_else = name in _OWN_METHODS_OR_ELSE
+    passed = (_OWN_METHODS_OR_ELSE if or_else else _OWN_METHODS).get(name)
     method = getattr(type(args[0]), name, None) if passed else None
     if method is None or method in (getattr(_core.ndarray, name), getattr(_np.ndarray, name)):
         return NotImplemented
+    positions, names = passed
+    if name == "clip" and len(args) == 1 and not {"a_min", "a_max"} & set(kwargs):
+        kwargs = dict(kwargs)
+        kwargs["a_min"], kwargs["a_max"] = kwargs.pop("min", None), kwargs.pop("max", None)
+    elif name == "clip" and {"min", "max"} & set(kwargs):
+        return NotImplemented
     parameters = inspect.signature(function).parameters
-    given = {k: parameters[k].default for k in passed}
+    given = {k: parameters[k].default for k in (*positions, *names)}
     given.update(zip(list(parameters)[1:], args[1:], strict=False), **kwargs)
-    return method(args[0], **{k: v for k, v in given.items() if v is not _np._NoValue})
+    places = [given.pop(k) for k in positions]
+    if any(x is inspect.Parameter.empty or x is _np._NoValue for x in places):
+        return NotImplemented  # the function's own error names what is missing
+    given = {k: v for k, v in given.items() if v is not _np._NoValue}
+    try:
+        return method(args[0], *places, **given)
+    except TypeError:
+        if or_else:
+            return NotImplemented
+        raise
 
 
 def override_refused(ufunc, method, inputs, kwargs):
@@ -506,10 +524,10 @@ def on_host(callable, args, kwargs):
             return NotImplemented
         args, kwargs = args[:at], {**kwargs, "out": args[at]}
     out = kwargs.get("out")
-    kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
+    kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
     nested = function in (_np.array, _np.asarray, _np.asanyarray) and not _core._is_array(args[0])
-    result = _device(function(*(args if nested else map(_host, args)), **kwargs))
+    result = _device(function(*(args if nested else map(host_copy, args)), **kwargs))
     if out is None:
         return result
     tuples = isinstance(out, tuple)
@@ -734,5 +752,5 @@ def array_function(func, types, args, kwargs):
     except AttributeError:
         return NotImplemented
     if own is func:  # NumPy's own, for data on the host
-        return _device(func(*map(_host, args), **_host(kwargs)))
+        return _device(func(*map(host_copy, args), **host_copy(kwargs)))
     return own(*args, **kwargs)

@@ -35,7 +35,8 @@ NAMES = {
         "pandas.Series": "groupby isin searchsorted drop",
         "pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin": "__getitem__",
         "pandas.Index": "__getitem__ isin get_indexer searchsorted union intersection difference",
-        "pandas.core.indexing._LocationIndexer": "__getitem__ __setitem__",
+        "pandas.core.indexing._LocationIndexer": "__getitem__",
+        "pandas.core.indexing._iLocIndexer": "_setitem_with_indexer",
     },
     "cv2": {"cv2": "*"},
     "polars": {

@@ -1,11 +1,13 @@
 """Calls of covered code into libraries, and what they return.
 
 The source of a covered module that imports a library is compiled with `f(a, b)` written as
-`back(stage(f, a, b)())`, and `x[k]` as `x[key(x, k)]`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over
-the memory of ours; the call itself is made by a `functools.partial`, which has no frame of its own, so
-that warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of NumPy's. A module
-without libraries is compiled as it stands. What calls and keys do not carry (operators, what a library
-gives to a function of the user's and gets from it) takes the arrays' own protocols.
+`back(stage(f, a, b)())`, `x[k]` as `x[key(x, k)]`, `x.y` as `back(x.y)` and `for i in x` as
+`for i in each(x)`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over the
+memory of ours; the call itself is made by a `functools.partial`, which has no frame of its own, so that
+warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of NumPy's, and `each` of
+what a library's iterator gives. A module without libraries is compiled as it stands. What these do not
+carry (operators, what a library gives to a function of the user's and gets from it) takes the arrays'
+own protocols.
 
 The standard library, and what merely hands objects on (`CARRIERS`), get them as they are, but for
 what they hand to a library's function that they get beside it (`submit(f, a)`, `assert_raises(E, f, a)`).
@@ -38,23 +40,31 @@ _CALLERS = frozenset(
     ["numpy.testing", "functools", "concurrent.futures", "threading", "multiprocessing"]
 )
 # Of NumPy's functions, which a library may pass on, those that do not ask arrays what they are.
-_NUMPYS_OWN = ("numpy.testing", "numpy.ma")
+_NUMPYS_OWN = ("numpy.testing", "numpy.ma")  # and what lies in them
 _COMPILERS = frozenset(["jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "overload"])
-_STAGE, _BACK = "__asnumpy_stage__", "__asnumpy_back__"
+_STAGE, _BACK, _EACH = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_each__"
 _KEY, _HOST = "__asnumpy_key__", "__asnumpy_host__"
+# Attributes that are no arrays, whoever has them, and names of objects of the user's own classes.
+_NO_ARRAYS = frozenset(["shape", "dtype", "ndim", "size"])
+_SELF = frozenset(["self", "cls"])
+# Builtins that give the items of their arguments on.
+_ITERATE = frozenset(["enumerate", "zip", "reversed", "sorted", "list", "tuple", "iter"])
 _IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
 
 
 class Transformer(ast.NodeTransformer):
-    """Writes calls as stages, and keys of what may be a library's with `key`. Decorators, annotations,
-    calls of what by its name is no library's, and keys that are whole numbers by their form stay."""
+    """Writes calls as stages, keys of what may be a library's with `key`, its attributes and named items
+    with `back`, loops over it with `each`. Decorators, annotations, calls and attributes of what by its
+    name is no library's, and keys that are whole numbers by their form stay."""
 
     def __init__(self):
         self._counters = set()  # names that loops over ranges set
         self._own = set()  # names of no library's modules, functions, classes
+        self._modules = set()  # names of modules
 
     def visit_Module(self, node):
         self._own = _own_names(node)
+        self._modules = _modules_of(node)
         for loop in ast.walk(node):
             if isinstance(loop, (ast.For, ast.comprehension)):
                 self._counters |= _counters_of(loop)
@@ -69,8 +79,9 @@ class Transformer(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node):
-        self.generic_visit(node)
-        function = node.func
+        node.func = function = self._base(node.func)
+        node.args = list(map(self.visit, node.args))
+        node.keywords = list(map(self.visit, node.keywords))
         if isinstance(function, ast.Name) and hasattr(builtins, function.id):
             return node
         if _root(function) in self._own:
@@ -83,8 +94,16 @@ class Transformer(ast.NodeTransformer):
             called = _call(_call(_STAGE, [function, *node.args], node, node.keywords), [], node)
         return _call(_BACK, [called], node)
 
+    def _base(self, node):
+        """What is called, indexed or asked for an attribute: visited, but not given `back` itself."""
+        if not isinstance(node, ast.Attribute):
+            return self.visit(node)
+        node.value = self._base(node.value)
+        return node
+
     def visit_Subscript(self, node):
-        self.generic_visit(node)
+        node.value = self._base(node.value)
+        node.slice = self.visit(node.slice)
         if self._may_be_array(node.slice):
             if _plain(node.value):
                 again = copy.deepcopy(node.value)
@@ -92,6 +111,46 @@ class Transformer(ast.NodeTransformer):
             else:  # who it is, only its evaluation tells
                 again = ast.copy_location(ast.Constant(...), node)
             node.slice = _call(_KEY, [again, node.slice], node.slice)
+        elif isinstance(node.ctx, ast.Load) and _is_name(node.slice):
+            return _call(_BACK, [node], node)
+        return node
+
+    def visit_Attribute(self, node):
+        node = self._base(node)
+        root = _root(node)
+        if (
+            not isinstance(node.ctx, ast.Load)
+            or node.attr in _NO_ARRAYS
+            or root in self._own
+            or root in self._modules
+            or root in _SELF
+            or _names_pytest(node.value)
+        ):
+            return node
+        return _call(_BACK, [node], node)
+
+    def visit_For(self, node):
+        self.generic_visit(node)
+        node.iter = self._each(node.iter)
+        return node
+
+    def visit_comprehension(self, node):
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = self._each(node.iter)
+        return node
+
+    def _each(self, node):
+        """What a loop runs over, with its arrays in the user's class."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name in _ITERATE:
+                node.args = list(map(self._each, node.args))
+                return node
+            if hasattr(builtins, name) or name in self._own:
+                return node
+        if isinstance(node, (ast.Name, ast.Call)):
+            return _call(_EACH, [node], node)
         return node
 
     def visit_Assign(self, node):
@@ -162,10 +221,12 @@ class Transformer(ast.NodeTransformer):
     def visit_MatchClass(self, node):
         return node
 
+    visit_MatchValue = visit_MatchClass
+
 
 def _import():
     """The import of what staged source calls."""
-    given = {"stage": _STAGE, "back": _BACK, "key": _KEY, "host": _HOST}
+    given = {"stage": _STAGE, "back": _BACK, "each": _EACH, "key": _KEY, "host": _HOST}
     names = [ast.alias(name, alias) for name, alias in given.items()]
     made = ast.ImportFrom("asnumpy.auto._staged", names, 0)
     for node in (made, *names):
@@ -204,7 +265,7 @@ def _own_names(module):
                 root = root_of(alias.name if within is None else within)
                 whole = alias.name if within is None else within
                 known = not relative and (root in _STANDARD or root in ("numpy", "asnumpy"))
-                known = known and whole not in _CALLERS
+                known = known and whole not in _CALLERS and not whole.startswith(_NUMPYS_OWN)
                 name = alias.asname or (root if within is None else alias.name)
                 (found if known else others).add(name)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -217,6 +278,24 @@ def _own_names(module):
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
             others.add(node.name)
     return found - others
+
+
+def _modules_of(module):
+    """Names that import statements alone give, to modules."""
+    names, others = set(), set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            names.update(alias.asname or root_of(alias.name) for alias in node.names)
+        elif isinstance(node, ast.arg):
+            others.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            others.add(node.id)
+    return names - others
+
+
+def _is_name(node):
+    """Whether a key is a text."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _root(node):
@@ -271,6 +350,15 @@ class Crossing:
             known = any(self._kind_of_class(base) == LIBRARY for base in cls.__mro__)
             self._classes[cls] = known
         return to_library(x) if known else x
+
+    def each(self, x):
+        """x to be looped over; where it is a library's, its arrays become AsNumpy's."""
+        if type(x) is types.GeneratorType:
+            frame = x.gi_frame
+            kind = frame and self._named(frame.f_globals.get("__name__"))
+        else:
+            kind = self._kind_of_class(type(x))
+        return map(adopt, x) if kind == LIBRARY else x
 
     def override(self, method, args, kwargs):
         """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function

@@ -30,7 +30,7 @@ def _counterpart(name):
     """AsNumpy's module for NumPy's of that name, or None: it has none of its own."""
     if name == "numpy":
         return asnumpy
-    if name == "numpy.random":
+    if name.startswith("numpy.random"):  # and what lies in it: the state is NumPy's
         return _random
     if "._" in name:  # NumPy's inside; ours is another
         return None

@@ -10,7 +10,9 @@ import functools
 
 import numpy
 
-from ._arrays import adopt, pass_back, to_numpy
+from asnumpy._host_values import host_copy
+
+from ._arrays import adopt, pass_back
 
 __all__ = ["Generator", "RandomState"]
 
@@ -18,8 +20,8 @@ __all__ = ["Generator", "RandomState"]
 def _called(plain, args, kwargs, at):
     """plain(*args, **kwargs) on NumPy's arrays. The argument `at`, or out=, is written: an array that the
     host does not reach gets what was written to its copy."""
-    host = [to_numpy(x) for x in args]
-    named = {k: to_numpy(v) for k, v in kwargs.items()} if kwargs else kwargs
+    host = [host_copy(x) for x in args]
+    named = {k: host_copy(v) for k, v in kwargs.items()} if kwargs else kwargs
     result = plain(*host, **named)
     out = kwargs.get("out")
     if out is not None:
@@ -77,7 +79,7 @@ RandomState = type(
 def default_rng(seed=None):
     if isinstance(seed, numpy.random.Generator):
         return seed
-    made = numpy.random.default_rng(to_numpy(seed))
+    made = numpy.random.default_rng(host_copy(seed))
     return Generator(made.bit_generator)
 
 

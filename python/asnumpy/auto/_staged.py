@@ -1,4 +1,5 @@
-"""What the staged source of a covered module calls (_crossing.py): `stage`, `back`, `key`, `host`.
+"""What the staged source of a covered module calls (_crossing.py): `stage`, `back`, `each`, `key`,
+`host`.
 
 A module gets them by an import at its top, so that a function of it that is sent to another process
 finds them there, too; where the mode is not installed they do nothing.
@@ -6,10 +7,13 @@ finds them there, too; where the mode is not installed they do nothing.
 
 import functools
 
+from asnumpy._core import ndarray
+
 from ._arrays import adopt, to_library
 
-__all__ = ["back", "host", "key", "stage"]
+__all__ = ["back", "each", "host", "key", "stage"]
 
+_PLAIN = frozenset([list, tuple, dict, set, range, str, zip, enumerate, ndarray])
 crossing = None  # of the mode, while it is installed
 
 
@@ -23,6 +27,11 @@ def stage(function, /, *args, **kwargs):
 def back(x):
     """What a call returned, in the user's arrays."""
     return x if crossing is None else adopt(x)
+
+
+def each(x):
+    """What a loop runs over, with its arrays in the user's class."""
+    return x if crossing is None or type(x) in _PLAIN else crossing.each(x)
 
 
 def key(owner, x):

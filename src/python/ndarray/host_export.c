@@ -129,7 +129,7 @@ static void buffer_strides(const asn_layout *l, bool fortran, int64_t *strides) 
 
 /* Whether several indices show one element (np.broadcast_to, a view of stride 0). */
 static bool is_stretched(const asn_layout *l) {
-    for (int d = 0; d < l->ndim; d++)
+    for (int d = 0; d < l->ndim && l->size; d++)
         if (l->strides[d] == 0 && l->shape[d] > 1) return true;
     return false;
 }
