@@ -427,8 +427,9 @@ def _written(out, host, result):
 
 def _numpys(callable):
     """NumPy's function of the same name, or None."""
-    if isinstance(callable, str):  # a method, by its name
-        return getattr(_np.ndarray, callable)
+    if isinstance(callable, str):  # a method or attribute, by its name
+        found = getattr(_np.ndarray, callable)
+        return found if isinstance(found, type(_np.ndarray.sum)) else found.__get__
     if isinstance(callable, _core.ufunc):
         return getattr(_np, callable.__name__, None)
     owner = getattr(callable, "__self__", None)
@@ -504,15 +505,35 @@ def override_refused(ufunc, method, inputs, kwargs):
     )
 
 
+def _is_our_own(error, given):
+    """Whether an error of a call is one of this package's, not of the user's code that it called (which
+    would then be called twice), and the arguments are such as can be read again."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "asnumpy":
+            return False
+        trace = trace.tb_next
+    return not any(hasattr(type(x), "__next__") for x in given)
+
+
+def _forget(error, refused):
+    """NumPy's error stands for ours, which is no part of how it came about."""
+    while refused.__context__ is not None and refused.__context__ is not error:
+        refused = refused.__context__
+    refused.__context__ = None
+
+
 # Where methods that answer on the host take out= by position, self counted.
 _OUT_AT = {"cumprod": 3, "cumsum": 3, "dot": 2, "mean": 3, "prod": 3, "std": 3, "sum": 3, "trace": 5,
            "var": 3}  # fmt: skip
 
 
-def on_host(callable, args, kwargs):
+def on_host(callable, args, kwargs, error=None):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
-    byte order), made again by NumPy on copies. NotImplemented: NumPy cannot, or a device array would
-    have to be written by position."""
+    byte order), made again by NumPy on copies; or which we refused with this error. NotImplemented: NumPy
+    cannot, a device array would have to be written by position, or the error is not ours."""
+    if error is not None and not _is_our_own(error, (*args, *kwargs.values())):
+        return NotImplemented
     function = _numpys(callable)
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
     if getattr(function, "__name__", None) == "at":
@@ -527,7 +548,12 @@ def on_host(callable, args, kwargs):
     kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
     nested = function in (_np.array, _np.asarray, _np.asanyarray) and not _core._is_array(args[0])
-    result = _device(function(*(args if nested else map(host_copy, args)), **kwargs))
+    try:
+        result = _device(function(*(args if nested else map(host_copy, args)), **kwargs))
+    except Exception as refused:  # who made the call looks for NumPy's frames, not for this one
+        refused.__traceback__ = refused.__traceback__.tb_next
+        _forget(error, refused)
+        raise
     if out is None:
         return result
     tuples = isinstance(out, tuple)
@@ -614,8 +640,11 @@ def hosted(function):
                 return result
         try:
             result = function(*args, **kwargs)
-        except _core.HostDtypeError:
-            result = on_host(public, args, kwargs)
+        except (TypeError, NotImplementedError) as error:
+            if isinstance(error, _core.HostDtypeError):
+                result = on_host(public, args, kwargs)
+            else:
+                result = on_host(public, args, kwargs, error) if _as_numpy else NotImplemented
             if result is NotImplemented:
                 raise
             return result
@@ -750,7 +779,9 @@ def array_function(func, types, args, kwargs):
                 own = getattr(own, part)
         own = getattr(own, func.__name__)
     except AttributeError:
-        return NotImplemented
+        if not _as_numpy:
+            return NotImplemented
+        own = func
     if own is func:  # NumPy's own, for data on the host
         return _device(func(*map(host_copy, args), **host_copy(kwargs)))
     return own(*args, **kwargs)

@@ -570,6 +570,89 @@ def test_a_report_of_nothing(place):
     assert "In AsNumpy: nothing" in done.stderr and "Fell back to NumPy: nothing" in done.stderr
 
 
+# What AsNumpy lacks, or does not take, is NumPy's: here functions are made to lack it.
+LACKING = """
+import asnumpy, sys
+from asnumpy import _support, auto
+
+def sinc(x):
+    raise NotImplementedError("no sinc for this device")
+def i0(x, /):
+    return helper(x)
+def helper(x):
+    raise TypeError("i0 takes no such thing")
+def fix(x):
+    return x  # takes no out=
+for f in (sinc, i0, fix):
+    f.__module__ = "asnumpy"
+    f.__globals__["__name__"] = "asnumpy.lacking"
+    setattr(asnumpy, f.__name__, _support.hosted(f))
+del asnumpy.ndarray.trace, asnumpy.roll
+"""
+LACKED = """
+import lacking, numpy as np, asnumpy, sys
+from asnumpy import auto
+numpy = sys.modules["numpy"]
+auto.uninstall(); auto.install()
+a = np.arange(4.0).reshape(2, 2)
+def same(x, y): return type(x) is asnumpy.ndarray and np.array_equal(x, y)
+assert same(np.sinc(a), numpy.sinc(numpy.asarray(a)))
+assert same(np.i0(a), numpy.i0(numpy.asarray(a))) and same(np.roll(a, 0), a)
+out = np.zeros((2, 2))
+assert np.fix(a + 0.5, out=out) is out and same(out, a)
+assert a.trace() == 3 and a.trace(1) == 1
+"""
+
+
+def test_what_is_lacking_is_numpys(place):
+    script(place, "lacking.py", LACKING)
+    name = script(place, "lacked.py", LACKED)
+    path = place / "lacked.py"
+    done = run(place, "--report", name)
+    assert checked(done) == ""
+    for row in (
+        f"sinc {path}:8 NotImplementedError: no sinc for this device",
+        f"i0 {path}:9 TypeError: i0 takes no such thing",
+        f"numpy.roll {path}:9 AsNumpy has no such function",
+        f"fix {path}:11 TypeError: fix() got an unexpected keyword argument 'out'",
+        f"trace {path}:12 AttributeError: AsNumpy's arrays have none of that name",
+    ):
+        assert any(row in " ".join(line.split()) for line in done.stderr.splitlines()), done.stderr
+
+
+ERRORS = """
+import numpy as np
+a = np.arange(3.0)
+called = []
+def f(*args):
+    called.append(1)
+    raise TypeError("mine")
+class Broken:
+    def __array__(self, dtype=None, copy=None):
+        return f()
+for call in (
+    lambda: np.sum(a, axis="x"), lambda: np.sum(a, nothing=1), lambda: a.sum(axis="x"), lambda: np.pad(a, "x"),
+    lambda: np.sin(a, nothing=1), lambda: np.add.reduce(a, axis="x"), lambda: np.linalg.solve(a),
+    lambda: np.histogram(a, bins=None), lambda: np.concatenate(a), lambda: np.bitwise_and(a, a),
+    lambda: np.fromiter(map(len, [[], 1]), int), lambda: np.fromiter((f() for x in a), int),
+    lambda: np.apply_along_axis(f, 0, a), lambda: np.vectorize(f)(a), lambda: np.sum(Broken()),
+    lambda: np.fromfunction(f, (2,)), lambda: lambda: np.zeros(-1),
+):
+    try:
+        call()
+        print("fine")
+    except Exception as error:
+        print(type(error), error, len(called))
+"""
+
+
+def test_errors_are_numpys(place):
+    """NumPy is asked what it makes of a call that is refused, but never calls the user's code again."""
+    name = script(place, "errors.py", ERRORS)
+    ours, plain = run(place, name), run(place, name, plain=True)
+    assert checked(ours) == checked(plain)
+
+
 # ---- errors found on the way
 
 

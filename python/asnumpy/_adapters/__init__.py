@@ -34,7 +34,8 @@ NAMES = {
         "pandas.DataFrame": f"groupby merge set_index drop pivot_table isin {_OPERATORS}",
         "pandas.Series": "groupby isin searchsorted drop",
         "pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin": "__getitem__",
-        "pandas.Index": "__getitem__ isin get_indexer searchsorted union intersection difference",
+        "pandas.Index": "__getitem__ isin get_indexer searchsorted union intersection difference "
+        f"{_OPERATORS}",
         "pandas.core.indexing._LocationIndexer": "__getitem__",
         "pandas.core.indexing._iLocIndexer": "_setitem_with_indexer",
     },

@@ -47,6 +47,7 @@ def install(include=(), exclude=()):
     _imports.install(cover)
     sys.meta_path.insert(_place_of_path_finder(), finder)
     _numba.register_all_with(_names.pairs)
+    _names.complete()
     _workers.pass_on(options)
     _support.as_numpy(True, crossing.override)
     _state.update(options=options, crossing=crossing, finder=finder)
@@ -62,12 +63,13 @@ def _place_of_path_finder():
 
 def uninstall():
     """Ends the mode: what was imported keeps what it has, and later imports get NumPy."""
-    from . import _imports, _staged, _workers
+    from . import _imports, _names, _staged, _workers
 
     if not _state:
         raise RuntimeError("auto: the mode is not installed")
     _imports.uninstall()
     _workers.pass_on_no_more()
+    _names.take_back()
     _staged.crossing = None
     sys.meta_path.remove(_state["finder"])
     _support.as_numpy(False)

@@ -40,8 +40,10 @@ def _line():
     return ""
 
 
-def _reason(args, kwargs):
-    """Why a call went to NumPy: what of its arguments a device cannot hold."""
+def _reason(args, kwargs, error=None):
+    """Why a call went to NumPy: what it was refused with, or what of its arguments a device cannot hold."""
+    if error is not None:
+        return f"{type(error).__name__}: {error}".partition("\n")[0]
     for x in (*args, *kwargs.values()):
         items = x if isinstance(x, (list, tuple)) else (x,)
         for y in items:
@@ -66,9 +68,12 @@ class Report:
 
     def __enter__(self):
         self._kept = _support.on_host, _support.ufunc_on_host
-        _support.on_host = self._watched(_support.on_host, lambda a: _support_name(a[0]))
+        _support.on_host = self._watched(
+            _support.on_host, lambda f, *given: (_support_name(f), _reason(*given))
+        )
         _support.ufunc_on_host = self._watched(
-            _support.ufunc_on_host, lambda a: f"{a[0][0].__name__}.{a[0][1]}"
+            _support.ufunc_on_host,
+            lambda a, kwargs: (f"{a[0].__name__}.{a[1]}", _reason(a, kwargs)),
         )
         _names.watch = self._watch
         self._profile = _profile.profile(every=1).start()
@@ -85,14 +90,15 @@ class Report:
         else:
             print(text, end="", file=sys.stderr)
 
-    def _watched(self, function, name):
+    def _watched(self, function, told):
+        """The function; told(its arguments) gives the name and the reason that are counted."""
+
         @functools.wraps(function)
         def call(*args):
             began = time.perf_counter()
             result = function(*args)
             if result is not NotImplemented:
-                given = args[1] if isinstance(args[1], (list, tuple)) else args[0]
-                self._count(name(args), _reason(given, args[-1]), time.perf_counter() - began)
+                self._count(*told(*args), time.perf_counter() - began)
             return result
 
         return call
