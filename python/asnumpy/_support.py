@@ -104,13 +104,14 @@ def _reconstruct(cls, host):
 
 _as_numpy = False
 on_override = None  # who calls other types' overrides, with (method, arguments, keywords)
+is_librarys = None  # who says whether an operand is a library's object
 
 
-def as_numpy(on, override=None):
+def as_numpy(on, override=None, of_library=None):
     """Whether arrays pickle as NumPy's, and the class says that it is NumPy's; who calls __array_ufunc__
-    and __array_function__ of other types (asnumpy.auto)."""
-    global _as_numpy, on_override
-    _as_numpy, on_override = on, override
+    and __array_function__ of other types, and who says which objects are a library's (asnumpy.auto)."""
+    global _as_numpy, on_override, is_librarys
+    _as_numpy, on_override, is_librarys = on, override, of_library
     _core._on_override(override)
     for cls in (_core.ndarray, _core.ufunc):
         cls.__module__ = "numpy" if on else "asnumpy"

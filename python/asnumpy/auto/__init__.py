@@ -49,7 +49,7 @@ def install(include=(), exclude=()):
     _numba.register_all_with(_names.pairs)
     _names.complete()
     _workers.pass_on(options)
-    _support.as_numpy(True, crossing.override)
+    _support.as_numpy(True, crossing.override, crossing.is_librarys)
     _state.update(options=options, crossing=crossing, finder=finder)
     return crossing
 

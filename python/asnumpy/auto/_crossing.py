@@ -342,14 +342,16 @@ class Crossing:
     def key(self, owner, x):
         """x as a key or value of an object: NumPy's, where the object's class is a library's, or `owner` is
         the ellipsis, for an object that is not known."""
-        if owner is ...:
-            return to_library(x)
-        cls = type(owner)
+        return to_library(x) if owner is ... or self.is_librarys(owner) else x
+
+    def is_librarys(self, x):
+        """Whether the class of an object, or one that it derives from, is a library's."""
+        cls = type(x)
         known = self._classes.get(cls)
         if known is None:
             known = any(self._kind_of_class(base) == LIBRARY for base in cls.__mro__)
             self._classes[cls] = known
-        return to_library(x) if known else x
+        return known
 
     def each(self, x):
         """x to be looped over; where it is a library's, its arrays become AsNumpy's."""
