@@ -389,7 +389,7 @@ class Crossing:
         if cls in (types.BuiltinFunctionType, types.MethodWrapperType):
             owner = function.__self__
             if owner is None or type(owner) is types.ModuleType:
-                return self._named(function.__module__)
+                return self._named(function.__module__ or getattr(owner, "__name__", None))
             return self._kind_of_class(owner if isinstance(owner, type) else type(owner))
         if cls in _BUILTIN or root_of(cls.__module__) in _OURS or "cython" in cls.__module__:
             return self._named(getattr(function, "__module__", None))
