@@ -580,6 +580,74 @@ def test_report(place):
     assert "add" in (place / "told.txt").read_text()
 
 
+PROCESSES = """
+import multiprocessing as mp, os, subprocess, sys
+import numpy as np
+
+def work(x):
+    np.unique(np.array(["a"]))
+    return np.sinc(x).sum()
+
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        with mp.get_context(method).Pool(1) as pool:
+            assert len(pool.map(work, [np.ones(3)] * 4)) == 4
+    child = mp.get_context("fork").Process(target=work, args=(np.ones(3),))
+    child.start()
+    child.join()
+    subprocess.run([sys.executable, "-m", "asnumpy", __file__.replace("processes", "started")], check=True)
+    subprocess.run([sys.executable, "-m", "asnumpy", "--report=its.txt", __file__.replace("processes", "started")])
+    if os.fork() == 0:
+        work(np.ones(3))
+        sys.exit()
+    os.wait()
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+"""
+STARTED = """
+import numpy as np
+np.unique(np.array(["a"]))
+np.ones(3) + 1
+"""
+
+
+def test_a_report_of_all_processes(place):
+    name, started = (
+        script(place, "processes.py", PROCESSES),
+        script(place, "started.py", STARTED),
+    )
+    done = run(place, "--report", name, TMPDIR=str(place))
+    assert checked(done) == ""
+    text = [" ".join(line.split()) for line in done.stderr.splitlines()]
+    assert "in 8 processes" in text[1] and "fell back to NumPy 24 times" in text[1], text
+    assert text[2] == "1 of the processes ended without leaving what they counted"
+    rows = [line.split(" ", 1)[0] + line.split(" ", 2)[2] for line in text if line.count(" ") > 2]
+    assert f"10unique {place / name}:6 dtype <U1 lives on the host" in rows, text
+    assert f"2unique {place / started}:3 dtype <U1 lives on the host" in rows
+    assert f"2add {place / started}:4" in rows
+    own = (place / "its.txt").read_text()
+    assert "processes" not in own and "fell back to NumPy 2 times" in own
+    assert not [p for p in os.listdir(place) if p.startswith("asnumpy-report")]
+
+
+def test_a_report_of_pytests_workers(place):
+    script(
+        place,
+        "test_counted.py",
+        "import numpy as np\nimport pytest\n\n\n@pytest.mark.parametrize('n', range(6))\n"
+        "def test_one(n):\n    assert np.unique(np.array(['a'])).size == 1\n",
+    )
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "test_counted.py")
+    done = run(place, "--report", *command)
+    assert "6 passed" in checked(done) and "in 3 processes" in done.stderr, done.stderr
+    line = f"{place / 'test_counted.py'}:7"
+    assert any(
+        row.split()[:1] == ["6"] and "unique" in row and line in row
+        for row in done.stderr.splitlines()
+    ), done.stderr
+
+
 def test_a_report_of_nothing(place):
     done = run(place, "--report", "-c", "pass")
     assert "In AsNumpy: nothing" in done.stderr and "Fell back to NumPy: nothing" in done.stderr

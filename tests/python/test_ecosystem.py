@@ -230,7 +230,7 @@ def test_pandas(x, host):
     is_ours(anp.asarray(frame), host)
     for longer in (series, pandas.Index(series)):  # one element is no number
         with pytest.raises(ValueError, match="Lengths must match"):
-            longer == x[:1, 0]
+            assert longer == x[:1, 0]
         assert (longer == x[:, 0]).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
