@@ -428,6 +428,75 @@ def test_counters_are_no_keys():
     assert "__asnumpy_key__(" not in ast.unparse(Transformer().visit(ast.parse(text)))
 
 
+INSTALLED = """
+import builtins, importlib, sys, pickle, multiprocessing.spawn, numpy, asnumpy
+from asnumpy import _support, auto
+
+def state():
+    return (list(map(id, sys.meta_path)), builtins.__import__, importlib.import_module,
+            multiprocessing.spawn.get_preparation_data, _support.on_override, _support.is_librarys,
+            asnumpy.ndarray.__module__, len(vars(asnumpy.ndarray)))
+
+before = state()
+for _ in range(3):
+    auto.install()
+    assert state() != before
+    auto.uninstall()
+    assert state() == before
+
+first, inside = auto.install(exclude=["a"]), None
+once = state()
+assert auto.install(exclude=["a"]) is first and state() == once
+try:
+    auto.install(exclude=["b"])
+except RuntimeError as error:
+    assert "'exclude': ['a']" in str(error) and "'exclude': ['b']" in str(error), error
+assert state() == once
+auto.uninstall()
+assert state() == once                # installed twice
+import helper, usual
+assert helper.np is not numpy
+text = usual.f.__code__.co_names
+for _ in range(2):
+    importlib.reload(usual)
+    assert usual.f.__code__.co_names == text and text.count("__asnumpy_stage__") == 1
+    assert usual.f(usual.np.arange(3)) == [True] and usual.np is helper.np
+auto.uninstall()
+assert state() == before
+importlib.reload(helper)
+assert helper.np is numpy
+importlib.reload(usual)
+assert usual.np is numpy and usual.f(numpy.arange(3)) == [True] and "__asnumpy_stage__" not in usual.f.__code__.co_names
+
+# Another tool's import over the mode's own stays.
+auto.install()
+mine = builtins.__import__
+def others(*args, **kwargs):
+    return mine(*args, **kwargs)
+builtins.__import__ = others
+auto.uninstall()
+assert builtins.__import__ is others
+import numpy as np
+assert np is numpy
+auto.install()
+exec("import numpy as np", names := {"__name__": "__main__"})
+assert names["np"] is not numpy
+auto.uninstall()
+assert builtins.__import__ is others
+print("fine")
+"""
+
+
+def test_install_and_uninstall(place):
+    script(
+        place,
+        "usual.py",
+        "import numpy as np\nimport somelib\n\n\ndef f(x):\n    return somelib.given(x)\n",
+    )
+    name = script(place, "installed.py", INSTALLED)
+    assert checked(run(place, name, plain=True)) == "fine\n"
+
+
 # ---- processes that a program starts
 
 

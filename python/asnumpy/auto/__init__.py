@@ -26,7 +26,8 @@ def install(include=(), exclude=()):
 
     Parameters: `include`, `exclude`: sequences of patterns of module names (`fnmatch`), which are
     covered beside the user's own, and left out. Returns an object of the mode's own, for its parts.
-    Raises ValueError where a pattern is no text.
+    Raises ValueError where a pattern is no text, RuntimeError where the mode is on with other patterns.
+    Installed twice, it ends with the second uninstall().
 
     >>> import asnumpy.auto
     >>> crossing = asnumpy.auto.install(exclude=["legacy.*"])
@@ -37,20 +38,24 @@ def install(include=(), exclude=()):
 
     options = {"include": list(include), "exclude": list(exclude)}
     if _state:
-        if _state["options"] == options:
-            return _state["crossing"]
-        uninstall()
+        if _state["options"] != options:
+            raise RuntimeError(
+                f"auto: the mode is on with {_state['options']}; it is to be uninstalled before it is "
+                f"installed with {options}"
+            )
+        _state["times"] += 1
+        return _state["crossing"]
     cover = Cover(include, exclude)
     crossing = Crossing(cover)
     finder = Finder(cover, crossing)
     _staged.crossing = crossing
     _imports.install(cover)
     sys.meta_path.insert(_place_of_path_finder(), finder)
-    _numba.register_all_with(_names.pairs)
+    waiting = _numba.register_all_with(_names.pairs)
     _names.complete()
     _workers.pass_on(options)
     _support.as_numpy(True, crossing.override, crossing.is_librarys)
-    _state.update(options=options, crossing=crossing, finder=finder)
+    _state.update(options=options, crossing=crossing, finders=(finder, waiting), times=1)
     return crossing
 
 
@@ -62,16 +67,21 @@ def _place_of_path_finder():
 
 
 def uninstall():
-    """Ends the mode: what was imported keeps what it has, and later imports get NumPy."""
+    """Ends the mode, as often as it was installed: what was imported keeps what it has, and later imports
+    get NumPy. Raises RuntimeError where it is not installed."""
     from . import _imports, _names, _staged, _workers
 
     if not _state:
         raise RuntimeError("auto: the mode is not installed")
+    _state["times"] -= 1
+    if _state["times"]:
+        return
     _imports.uninstall()
     _workers.pass_on_no_more()
     _names.take_back()
     _staged.crossing = None
-    sys.meta_path.remove(_state["finder"])
+    for finder in _state["finders"]:
+        sys.meta_path.remove(finder)
     _support.as_numpy(False)
     _state.clear()
 
