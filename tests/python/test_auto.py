@@ -609,6 +609,54 @@ except RuntimeError as error:
     assert "not installed" in checked(run(place, name, plain=True))
 
 
+IPYTHON = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(history_length=0)
+shell.history_manager.enabled = False
+
+def cell(text):
+    done = shell.run_cell(text)
+    assert done.success, done.error_in_exec or done.error_before_exec
+    return done.result
+
+import numpy
+cell("import numpy as before")
+cell("%load_ext asnumpy.auto")
+cell("import numpy as np, numpy.linalg as la\\nfrom numpy import arange\\na = arange(3)")
+import asnumpy
+names = shell.user_ns
+assert names["np"] is names["before"] is not numpy and type(names["a"]) is asnumpy.ndarray
+assert names["la"] is not numpy.linalg and cell("la.norm(a) ** 2 + a.sum()") == 8
+assert cell("import somelib\\nsomelib.given(a)") == [True]
+assert cell("somelib.given(a, x=a)") == [True, True]
+assert type(cell("somelib.double(a)")) is asnumpy.ndarray and cell("a.tolist()") == [0, 2, 4]
+assert type(cell("[x for x, _ in somelib.folds(2)][1]")) is asnumpy.ndarray
+assert cell("t = somelib.Table(a)\\nt.holds_numpys()") and type(cell("t.a")) is asnumpy.ndarray
+cell("%time r = somelib.given(a)")
+assert names["r"] == [True]
+cell("%%timeit -n1 -r1 n = 2\\nassert somelib.given(a) == [True]")
+cell("def f(x):\\n    import numpy\\n    return numpy.zeros(x)\\ng = f(2)")
+assert type(names["g"]) is asnumpy.ndarray
+failed = shell.run_cell("somelib.fail(\\n  a)", store_history=False)
+assert "in the library" in str(failed.error_in_exec)
+cell("x = 1\\nawait __import__('asyncio').sleep(0)")
+cell("%reload_ext asnumpy.auto")
+assert len(shell.ast_transformers) == 1 and cell("somelib.given(a)") == [True]
+cell("%unload_ext asnumpy.auto")
+assert not shell.ast_transformers
+cell("import numpy as after")
+assert names["after"] is numpy
+print("fine", flush=True)
+"""
+
+
+def test_in_ipython(place):
+    pytest.importorskip("IPython")
+    name = script(place, "cells.py", IPYTHON)
+    assert checked(run(place, name, plain=True, IPYTHONDIR=str(place))).endswith("fine\n")
+
+
 # ---- what is lacking, and the report
 
 
