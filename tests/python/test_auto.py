@@ -57,6 +57,9 @@ class Unit:
 def fail(a):
     raise ValueError("in the library")
 
+def drawn_from(*states):
+    return [type(s.normal(size=2)) is np.ndarray and type(s.permutation(3)) is np.ndarray for s in states]
+
 class Number:
     __array_priority__ = 100
     def __mul__(self, x):
@@ -351,6 +354,9 @@ rng = np.random.default_rng(1)
 assert isinstance(rng, numpy.random.Generator) and ours(rng.normal(size=3)) and ours(np.random.rand(2))
 out = np.zeros(3)
 assert rng.random(out=out) is out and (out > 0).all() and rng.random() < 1
+state = np.random.RandomState(1)
+assert somelib.drawn_from(rng, state) == [True, True] and somelib.same(rng, rng)
+assert ours(rng.normal(size=2)) and ours(state.normal(size=2)) and list(map(ours, map(rng.random, [1])))
 rng.shuffle(a); assert sorted(a.tolist()) == [0, 2, 4, 6]
 assert isinstance(rng.spawn(1)[0], np.random.Generator)
 assert isinstance(np.random.RandomState(1), numpy.random.RandomState)

@@ -344,6 +344,10 @@ class Crossing:
         the ellipsis, for an object that is not known."""
         return to_library(x) if owner is ... or self.is_librarys(owner) else x
 
+    def in_library(self, frame):
+        """Whether the code of a frame is a library's."""
+        return self._named(frame.f_globals.get("__name__")) == LIBRARY
+
     def is_librarys(self, x):
         """Whether the class of an object, or one that it derives from, is a library's."""
         cls = type(x)
@@ -356,11 +360,10 @@ class Crossing:
     def each(self, x):
         """x to be looped over; where it is a library's, its arrays become AsNumpy's."""
         if type(x) is types.GeneratorType:
-            frame = x.gi_frame
-            kind = frame and self._named(frame.f_globals.get("__name__"))
+            librarys = x.gi_frame is not None and self.in_library(x.gi_frame)
         else:
-            kind = self._kind_of_class(type(x))
-        return map(adopt, x) if kind == LIBRARY else x
+            librarys = self._kind_of_class(type(x)) == LIBRARY
+        return map(adopt, x) if librarys else x
 
     def override(self, method, args, kwargs):
         """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function

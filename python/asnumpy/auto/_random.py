@@ -4,21 +4,24 @@ AsNumpy's generators draw the same numbers, but a library knows NumPy's alone: i
 `isinstance(seed, numpy.random.Generator)`, and without a seed it draws from NumPy's one global
 state. A program that gives one generator to its own code and to a library, or that seeds the global
 state for both, must see one stream. So the state is NumPy's, and the classes are subclasses of NumPy's.
+A library that draws from a generator of the program's gets NumPy's arrays: who draws is told by the frame.
 """
 
 import functools
+import sys
 
 import numpy
 
 from asnumpy._host_values import host_copy
 
+from . import _staged
 from ._arrays import adopt, pass_back
 
 __all__ = ["Generator", "RandomState"]
 
 
 def _called(plain, args, kwargs, at):
-    """plain(*args, **kwargs) on NumPy's arrays. The argument `at`, or out=, is written: an array that the
+    """plain(*args, **kwargs) on NumPy's arrays, for who called the caller. The argument `at`, or out=, is written: an array that the
     host does not reach gets what was written to its copy."""
     host = [host_copy(x) for x in args]
     named = {k: host_copy(v) for k, v in kwargs.items()} if kwargs else kwargs
@@ -29,6 +32,9 @@ def _called(plain, args, kwargs, at):
         return out
     if at is not None:
         pass_back(*((args[at], host[at]) if len(args) > at else (kwargs["x"], named["x"])))
+    crossing = _staged.crossing
+    if crossing is not None and crossing.in_library(sys._getframe(2)):
+        return result
     return adopt(result)
 
 
