@@ -11,8 +11,8 @@ from ._host_values import host_copy
 
 
 def _device(x):
-    """x with NumPy's arrays of numbers on the device; masked arrays and records stay NumPy's."""
-    if type(x) in (_np.ndarray, _np.memmap) and x.dtype.kind in "?biufc":
+    """x with NumPy's arrays of numbers on the device; memory maps, masked arrays and records stay NumPy's."""
+    if type(x) is _np.ndarray and x.dtype.kind in "?biufc":
         return _core.asarray(x)
     return type(x)(map(_device, x)) if type(x) in (list, tuple) else x
 

@@ -76,6 +76,19 @@ def test_memory_maps_are_arrays(tmp_path):
     assert (np.array(mapped) == 3).all()
 
 
+def test_a_file_that_is_mapped_can_be_flushed(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(4.0))
+    mapped = asnumpy.load(tmp_path / "x.npy", mmap_mode="r+")
+    assert type(mapped) is np.memmap
+    mapped[1:] = asnumpy.ones(3) * 7
+    mapped.flush()
+    assert np.load(tmp_path / "x.npy").tolist() == [0, 7, 7, 7]
+    assert (
+        type(asnumpy.sum(mapped)) is np.float64
+        and type(asnumpy.load(tmp_path / "x.npy")) is asnumpy.ndarray
+    )
+
+
 @pytest.mark.parametrize("name", ["float", "int", "cast", "alltrue", "NaN", "no_such_name"])
 def test_removed_names(name):
     with pytest.raises(AttributeError) as theirs:

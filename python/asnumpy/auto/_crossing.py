@@ -1,13 +1,13 @@
 """Calls of covered code into libraries, and what they return.
 
 The source of a covered module that imports a library is compiled with `f(a, b)` written as
-`back(stage(f, a, b)())`, `x[k]` as `x[key(x, k)]`, `x.y` as `back(x.y)` and `for i in x` as
-`for i in each(x)`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over the
+`back(stage(f, a, b)())`, `x[k]` as `x[key(x, k)]`, `x.y` as `back(x.y)`, `for i in x` as
+`for i in each(x)` and `return x` as `return result(x)`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over the
 memory of ours; the call itself is made by a `functools.partial`, which has no frame of its own, so that
 warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of NumPy's, and `each` of
-what a library's iterator gives. A module without libraries is compiled as it stands. What these do not
-carry (operators, what a library gives to a function of the user's and gets from it) takes the arrays'
-own protocols.
+what a library's iterator gives; `result` gives a library that calls the user's function NumPy's arrays. A
+module without libraries is compiled as it stands. What these do not carry (operators, what a library
+gives to a function of the user's) takes the arrays' own protocols.
 
 The standard library, and what merely hands objects on (`CARRIERS`), get them as they are, but for
 what they hand to a library's function that they get beside it (`submit(f, a)`, `assert_raises(E, f, a)`).
@@ -43,7 +43,7 @@ _CALLERS = frozenset(
 _NUMPYS_OWN = ("numpy.testing", "numpy.ma")  # and what lies in them
 _COMPILERS = frozenset(["jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "overload"])
 _STAGE, _BACK, _EACH = "__asnumpy_stage__", "__asnumpy_back__", "__asnumpy_each__"
-_KEY, _HOST = "__asnumpy_key__", "__asnumpy_host__"
+_KEY, _HOST, _RESULT = "__asnumpy_key__", "__asnumpy_host__", "__asnumpy_result__"
 # Attributes that are no arrays, whoever has them, and names of objects of the user's own classes.
 _NO_ARRAYS = frozenset(["shape", "dtype", "ndim", "size"])
 _SELF = frozenset(["self", "cls"])
@@ -61,6 +61,7 @@ class Transformer(ast.NodeTransformer):
         self._counters = set()  # names that loops over ranges set
         self._own = set()  # names of no library's modules, functions, classes
         self._modules = set()  # names of modules
+        self._returned = _RESULT  # what is called of what the function returns
 
     def visit_Module(self, node):
         self._own = _own_names(node)
@@ -178,12 +179,22 @@ class Transformer(ast.NodeTransformer):
         if any(map(self._compiles, node.decorator_list)):
             return node
         returns, node.returns = node.returns, None
+        # Who asks for __array__ may be NumPy, which takes its own arrays alone.
+        kept, self._returned = self._returned, _HOST if node.name == "__array__" else _RESULT
         self.visit_ClassDef(node)
-        node.returns = returns
-        if node.name == "__array__":  # who asks may be NumPy, which takes its own arrays alone
-            for found in ast.walk(node):
-                if isinstance(found, ast.Return) and found.value is not None:
-                    found.value = _call(_HOST, [found.value], found.value)
+        node.returns, self._returned = returns, kept
+        return node
+
+    def visit_Return(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.value, (type(None), ast.Constant, ast.JoinedStr)):
+            node.value = _call(self._returned, [node.value], node.value)
+        return node
+
+    def visit_Lambda(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.body, (ast.Constant, ast.JoinedStr)):
+            node.body = _call(_RESULT, [node.body], node.body)
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -226,7 +237,8 @@ class Transformer(ast.NodeTransformer):
 
 def _import():
     """The import of what staged source calls."""
-    given = {"stage": _STAGE, "back": _BACK, "each": _EACH, "key": _KEY, "host": _HOST}
+    given = {"stage": _STAGE, "back": _BACK, "each": _EACH, "key": _KEY, "host": _HOST,
+             "result": _RESULT}  # fmt: skip
     names = [ast.alias(name, alias) for name, alias in given.items()]
     made = ast.ImportFrom("asnumpy.auto._staged", names, 0)
     for node in (made, *names):
@@ -364,6 +376,10 @@ class Crossing:
         else:
             librarys = self._kind_of_class(type(x)) == LIBRARY
         return map(adopt, x) if librarys else x
+
+    def result(self, x, caller):
+        """What a function of the user's gives to the code of a frame."""
+        return to_library(x) if caller is not None and self.in_library(caller) else x
 
     def override(self, method, args, kwargs):
         """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function

@@ -5,7 +5,7 @@ import sys
 
 from asnumpy._adapters._after_import import after_import
 
-from ._staged import back
+from ._staged import back, each, result
 
 __all__ = ["register", "register_all_with"]
 
@@ -26,19 +26,21 @@ def register_all_with(modules):
     def imported(_):
         for pair in modules():
             register(*pair)
-        _let_back_be_nothing()
+        _let_staging_be_nothing()
 
     return after_import(("numba",), imported)
 
 
 @functools.cache  # what Numba was told once stays
-def _let_back_be_nothing():
+def _let_staging_be_nothing():
     """In a function that Numba compiles all arrays are NumPy's: what converts them does nothing."""
     from numba.extending import overload
 
-    @overload(back)
-    def _(x):
+    def itself(x):
         def same(x):
             return x
 
         return same
+
+    for staged in (back, each, result):
+        overload(staged)(itself)
