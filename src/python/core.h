@@ -247,8 +247,8 @@ int asn_hosts_init(PyObject *module);
 PyObject *asn_tuple_of(PyObject *const *args, Py_ssize_t n);
 PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames);
 /* Whether the error that is set is one upon which NumPy may make the call: data that the
- * device lacks; in the mode of asnumpy.auto also what we lack (NotImplementedError), or do
- * not take (TypeError). */
+ * device lacks; in the mode of asnumpy.auto also what we lack (NotImplementedError), or
+ * do not take (TypeError). */
 bool asn_host_may_answer(void);
 /* After a call failed with such an error: the call again, by NumPy on the host; the error
  * stands where NumPy has no such function, where a device array would have to be written,

@@ -65,8 +65,8 @@ static PyObject *binary_on_host(PyObject *a, PyObject *b, binaryfunc host_operat
     return r;
 }
 
-/* Whether an operand is a library's object, which in the mode of asnumpy.auto meets NumPy's
- * arrays alone. */
+/* Whether an operand is a library's object, which in the mode of asnumpy.auto meets
+ * NumPy's arrays alone. */
 static bool is_librarys(PyObject *obj) {
     if (ASN_LIKELY(!asn_py.override_hook) || is_known(obj) || asn_is_ndarray(obj))
         return false;
@@ -77,7 +77,8 @@ static bool is_librarys(PyObject *obj) {
     return librarys;
 }
 
-/* The operator with a library's object: as NumPy's array has it, a plain array as ours. */
+/* The operator with a library's object: as NumPy's array has it, a plain array as ours.
+ */
 static PyObject *binary_with_library(PyObject *a, PyObject *b, binaryfunc operator) {
     PyObject *host = binary_on_host(a, b, operator);
     PyObject *r = host ? asn_support_call("_device", &host, 1) : NULL;
