@@ -63,6 +63,7 @@ typedef struct {
     X(PyTypeObject, flags)                                                               \
     X(PyTypeObject, flatiter)                                                            \
     X(PyTypeObject, ufunc)                                                               \
+    X(PyTypeObject, numpy_ufunc)                                                         \
     X(PyTypeObject, function)                                                            \
     X(PyTypeObject, bit_engine)                                                          \
     X(PyObject, no_value) /* numpy._NoValue */                                           \
@@ -195,6 +196,8 @@ int asn_ndarray_init_type(PyObject *module);
 /* instances.c: lets NumPy's arrays count as instances of `type`, which is ndarray, new.
  */
 int asn_instances_init(PyObject *module, PyTypeObject *type);
+/* The same of another type, which is ufunc, new; after that. */
+void asn_instances_share(PyTypeObject *type);
 /* Releases an object whose `array` was never made. */
 void asn_ndarray_drop(asn_ndarray *r);
 /* The result of a call that made *r, or failed: object, scalar (0-d and numpy_scalars),

@@ -65,12 +65,21 @@ def drawn_from(*states):
 
 class Number:
     __array_priority__ = 100
+    def __matmul__(self, x):
+        return "times" if type(x) is np.ndarray else None
+    __pow__ = __matmul__
     def __mul__(self, x):
         return "times" if type(x) is np.ndarray else NotImplemented
     __rmul__ = __rmatmul__ = __mul__
     def __add__(self, x):
         return np.ones(2) if type(x) is np.ndarray else NotImplemented
     __radd__ = __gt__ = __add__
+
+class builtin:  # as f2py has its functions: their class names no module
+    def __call__(self, x):
+        return type(x) is np.ndarray
+builtin.__module__ = "builtins"
+compiled = builtin()
 
 class Table:
     def __init__(self, a=None):
@@ -315,6 +324,8 @@ assert Mine(a).inner() == (True, True) and Mine().last == [[True], [True]]
 
 number = somelib.Number()                     # operators: NumPy's array has its turn
 assert a * number == number * a == a @ number == "times"
+assert number @ a == number ** a == "times" and a @ a == 56 and (a ** a)[0] == 1
+assert somelib.compiled(a)
 assert ours(a + number) and ours(number + a) and ours(a < number)
 
 class Own:
@@ -434,6 +445,10 @@ def test_attributes_and_loops():
     )
     assert staged("r.x[1] = o.y") == "r.x[1] = key(r.x, back(o.y))"
     assert staged("a.b.c(r['x'], r[1])") == "back(stage(a.b.c, back(r['x']), r[1])())"
+    assert staged("a @ b, c.d ** e, f(x) @ b, a * b, a ** 2") == (
+        "(back(a @ key(a, b)), back(back(c.d) ** key(c.d, e)), back(back(stage(f, x)()) @ b), a * b, "
+        "a ** 2)"
+    )
     assert staged("lambda: x") == "lambda: result(x)"
     assert (
         staged("def f():\n    if x: return\n    if y: return 1\n    return z").strip()

@@ -116,6 +116,16 @@ class Transformer(ast.NodeTransformer):
             return _call(_BACK, [node], node)
         return node
 
+    def visit_BinOp(self, node):
+        """Of the operators those that arrays seldom have, and a library's objects often (matrices)."""
+        owner = copy.deepcopy(node.left)
+        self.generic_visit(node)
+        if not isinstance(node.op, (ast.MatMult, ast.Pow)) or isinstance(node.right, ast.Constant):
+            return node
+        if _plain(owner):
+            node.right = _call(_KEY, [owner, node.right], node.right)
+        return _call(_BACK, [node], node)
+
     def visit_Attribute(self, node):
         node = self._base(node)
         root = _root(node)
@@ -410,7 +420,8 @@ class Crossing:
             if owner is None or type(owner) is types.ModuleType:
                 return self._named(function.__module__ or getattr(owner, "__name__", None))
             return self._kind_of_class(owner if isinstance(owner, type) else type(owner))
-        if cls in _BUILTIN or root_of(cls.__module__) in _OURS or "cython" in cls.__module__:
+        root = root_of(cls.__module__)
+        if cls in _BUILTIN or (root in _OURS and root != "builtins") or "cython" in root:
             return self._named(getattr(function, "__module__", None))
         return self._kind_of_class(cls)
 
