@@ -11,7 +11,7 @@ import zipfile
 import numpy
 import pytest
 from asnumpy.auto._cover import Cover
-from asnumpy.auto._crossing import Transformer
+from asnumpy.auto._transformer import Transformer
 
 ENVIRONMENT = {**os.environ, "ASNUMPY_FALLBACK": "silent", "PYTHONDONTWRITEBYTECODE": "1"}
 OURS = "type({}(1)) is __import__('asnumpy').ndarray"

@@ -7,7 +7,7 @@
 Libraries keep NumPy. See `docs/guide/auto.md`, and `docs/design/0030-no-change-to-the-source.md`.
 
 In reading order: `_cover` (whose code), `_imports` (what it imports), `_names` (what that has),
-`_arrays` and `_crossing` (calls into libraries), `_random`, `_workers`, `_report`.
+`_arrays`, `_crossing` and `_transformer` (calls into libraries), `_random`, `_workers`, `_report`.
 """
 
 import sys
