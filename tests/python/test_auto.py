@@ -283,6 +283,8 @@ for x, y in ((np.sum, numpy.sum), (np.add, numpy.add), (np, numpy), (np.linalg, 
     assert somelib.same(x, y), x
 listed = [1, 2]
 assert somelib.same(listed, listed)          # what holds no array stays itself
+pair = ("a", ("b", 1))
+assert somelib.call(lambda x: x, pair) is pair
 assert somelib.call(ours, a) is False        # a library gives the user's functions NumPy's arrays
 def back_again(x): return a
 class Model:

@@ -5,6 +5,7 @@ NumPy's functions, modules and classes for ours. Covered code gets AsNumpy's arr
 memory, where the dtype and the memory are such as AsNumpy's arrays can have.
 """
 
+import operator
 import types
 from weakref import ref
 
@@ -106,7 +107,10 @@ def adopt(x):
         if own is not None and own.base is x and own.shape == x.shape and own.dtype == x.dtype:
             return own
         return _over(x)
-    return tuple(map(adopt, x)) if type(x) is tuple else x
+    if type(x) is not tuple:
+        return x
+    made = tuple(map(adopt, x))
+    return x if all(map(operator.is_, made, x)) else made
 
 
 def _over(x):

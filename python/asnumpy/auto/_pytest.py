@@ -9,6 +9,7 @@ stage_tests(rewrite, install(**options_of_environment()))
 _recorder = record()  # a worker's: the first process has its own
 
 
-def pytest_unconfigure():
+def pytest_sessionfinish():
+    """Before the worker tells that it has finished: the first process ends soon after that."""
     if _recorder is not None:
         _recorder.leave()
