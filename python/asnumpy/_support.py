@@ -3,6 +3,7 @@
 Everything here is off the hot paths; what a loop calls per element or per small array is in C.
 """
 
+import copyreg
 import functools
 import inspect
 import pickle
@@ -115,6 +116,23 @@ def as_numpy(on, override=None, of_library=None):
     _core._on_override(override)
     for cls in (_core.ndarray, _core.ufunc):
         cls.__module__ = "numpy" if on else "asnumpy"
+    if on:
+        copyreg.pickle(_core.ufunc, _as_numpys_ufunc)
+        _core.ufunc.__copy__ = _core.ufunc.__deepcopy__ = _itself
+    elif copyreg.dispatch_table.pop(_core.ufunc, None) is not None:
+        del _core.ufunc.__copy__, _core.ufunc.__deepcopy__
+
+
+def _as_numpys_ufunc(ufunc):
+    """How a ufunc pickles where arrays pickle as NumPy's."""
+    import pkgutil  # half a millisecond, which few need
+
+    return pkgutil.resolve_name, (f"numpy:{ufunc.__name__}",)
+
+
+def _itself(ufunc, memo=None):
+    """The copy of a ufunc, which would be NumPy's by the above."""
+    return ufunc
 
 
 def reduce(a):

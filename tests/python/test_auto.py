@@ -378,6 +378,16 @@ assert rng.random(out=out) is out and (out > 0).all() and rng.random() < 1
 state = np.random.RandomState(1)
 assert somelib.drawn_from(rng, state) == [True, True] and somelib.same(rng, rng)
 assert ours(rng.normal(size=2)) and ours(state.normal(size=2)) and list(map(ours, map(rng.random, [1])))
+class OwnState(np.random.RandomState): pass
+for kind in ("Generator", "RandomState"):      # a library's generators are instances, too
+    cls, theirs = getattr(np.random, kind), getattr(numpy.random, kind)
+    assert isinstance({"Generator": rng, "RandomState": state}[kind], cls) and issubclass(cls, theirs)
+    assert not isinstance(1, cls)
+assert isinstance(numpy.random.default_rng(), np.random.Generator) and not isinstance(state, np.random.Generator)
+assert not isinstance(numpy.random.RandomState(1), OwnState) and isinstance(OwnState(1), OwnState)
+import copy, pickle
+f, g = pickle.loads(pickle.dumps((np.sin, rng)))
+assert ours(f(np.zeros(2))) and g.random() == rng.random() and copy.deepcopy([np.add])[0] is np.add
 rng.shuffle(a); assert sorted(a.tolist()) == [0, 2, 4, 6]
 assert isinstance(rng.spawn(1)[0], np.random.Generator)
 assert isinstance(np.random.RandomState(1), numpy.random.RandomState)

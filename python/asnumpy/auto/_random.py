@@ -71,12 +71,20 @@ def _spawn(self, n_children):
     return [type(self)(bits) for bits in self.bit_generator.spawn(n_children)]
 
 
+class _AsNumpys(type):
+    """Of the classes below: what a library made is an instance, too."""
+
+    def __instancecheck__(cls, x):
+        own = cls in (Generator, RandomState)
+        return isinstance(x, cls.__base__) if own else type.__instancecheck__(cls, x)
+
+
 _NAMES = {"__module__": "numpy.random", "__slots__": ()}
 _OF_GENERATOR = _methods_of(numpy.random.Generator)
-Generator = type(
+Generator = _AsNumpys(
     "Generator", (numpy.random.Generator,), {**_OF_GENERATOR, "spawn": _spawn, **_NAMES}
 )
-RandomState = type(
+RandomState = _AsNumpys(
     "RandomState", (numpy.random.RandomState,), {**_methods_of(numpy.random.RandomState), **_NAMES}
 )
 
