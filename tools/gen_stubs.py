@@ -441,7 +441,7 @@ def class_text(name, cls, methods, attributes, bases=""):
     return "".join(lines) + ("    ...\n" if len(lines) == 1 else "")
 
 
-UFUNCS = """class ufunc:
+UFUNCS = """class ufunc(metaclass=_ArrayType):
     __name__: str
     __qualname__: str
     __doc__: str
