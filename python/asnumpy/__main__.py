@@ -9,6 +9,7 @@ numpy` in its own code gives AsNumpy; the standard library and installed package
 module names; both may be repeated). `--report` says at the end what ran where, on stderr or in a file.
 """
 
+import contextlib
 import os
 import runpy
 import sys
@@ -179,12 +180,15 @@ def main(arguments=None):
     if options.how == "-m" and options.program[0] in ("pytest", "py.test"):
         _workers.to_pytest(patterns)
     if options.report is None:
-        _run(lambda: _prepare(options, crossing))
-        return
-    from asnumpy.auto._report import Report
+        told = _workers.record() or contextlib.nullcontext()
+    else:
+        from asnumpy.auto._report import Report
 
-    with Report(options.report):
+        told = Report(options.report).__enter__()
+    try:
         _run(lambda: _prepare(options, crossing))
+    finally:
+        told.__exit__(None, None, None)
 
 
 if __name__ == "__main__":

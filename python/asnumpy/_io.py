@@ -2,27 +2,17 @@
 
 import functools
 import inspect
-import operator as _operator
 
 import numpy as _np
 from numpy.lib.npyio import DataSource  # noqa: F401
 
 from . import _core
-
-
-def _host(x):
-    """x with arrays on a device copied to the host; a list without them stays the same object."""
-    if _core._is_array(x):
-        return _np.asarray(x)
-    if type(x) not in (list, tuple):
-        return x
-    made = [_host(y) for y in x]
-    return x if all(map(_operator.is_, made, x)) else type(x)(made)
+from ._host_values import host_copy
 
 
 def _device(x):
-    """x with NumPy's arrays of numbers on the device; masked arrays and records stay NumPy's."""
-    if type(x) in (_np.ndarray, _np.memmap) and x.dtype.kind in "?biufc":
+    """x with NumPy's arrays of numbers on the device; memory maps, masked arrays and records stay NumPy's."""
+    if type(x) is _np.ndarray and x.dtype.kind in "?biufc":
         return _core.asarray(x)
     return type(x)(map(_device, x)) if type(x) in (list, tuple) else x
 
@@ -34,8 +24,8 @@ def _wrapped(function, reads=False):
     def call(*args, **kwargs):
         if kwargs:
             kwargs.pop("like", None)
-            kwargs = {k: _host(v) for k, v in kwargs.items()}
-        result = function(*map(_host, args), **kwargs)
+            kwargs = {k: host_copy(v) for k, v in kwargs.items()}
+        result = function(*map(host_copy, args), **kwargs)
         return _device(result) if reads else result
 
     call.__signature__ = inspect.signature(function)

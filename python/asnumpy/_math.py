@@ -469,7 +469,7 @@ def fix(x, out=None):
     >>> np.fix([1.7, -1.7])
     array([ 1., -1.])
     """
-    return _core.trunc(asanyarray(x), out=out)
+    return _core.trunc(x, out=out)
 
 
 def sinc(x):

@@ -8,11 +8,11 @@ import math
 import numpy as _np
 from numpy import _NoValue
 
-from . import _core
+from . import _core, _support
 from ._core import asanyarray, asarray, moveaxis
 from ._errstate import errstate
 from ._statistics import _axis_tuple, _weights_along
-from ._support import check_out, number, on_host
+from ._support import check_out, number
 
 
 def _flat_axes(a, axis):
@@ -366,7 +366,7 @@ def quantile(
     weak, q = type(q) in (int, float), _np.asarray(q)
     if out is None and q.dtype.kind == "b":
         options = {"method": method, "keepdims": keepdims, "weights": weights}
-        return on_host(quantile, (a, q, axis), options)
+        return _support.on_host(quantile, (a, q, axis), options)
     return _quantile(a, q, axis, out, method, keepdims, weights, weak)
 
 

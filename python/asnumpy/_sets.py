@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as _np
 
-from . import _core
+from . import _core, _support
 from ._core import asanyarray, asarray, concatenate, unique
-from ._support import on_host
 
 
 class UniqueAllResult(NamedTuple):
@@ -176,7 +175,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     element, test = asarray(element), asarray(test_elements).ravel()
     if not (_core._is_array(element) and _core._is_array(test)):
         options = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
-        return on_host(isin, (element, test), options)
+        return _support.on_host(isin, (element, test), options)
     if kind == "table" and (element.dtype.kind not in "biu" or test.dtype.kind not in "biu"):
         raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
     if test.size == 0:

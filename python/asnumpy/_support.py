@@ -3,6 +3,7 @@
 Everything here is off the hot paths; what a loop calls per element or per small array is in C.
 """
 
+import copyreg
 import functools
 import inspect
 import pickle
@@ -12,6 +13,7 @@ import numpy as _np
 from . import _core
 from ._asked import asked_mean, asked_var  # noqa: F401  (the extension calls them)
 from ._flat import flat_assign, flat_key  # noqa: F401  (the extension calls them)
+from ._host_values import host_copy
 
 
 class _Default:
@@ -116,16 +118,34 @@ def _reconstruct(cls, host):
 
 _as_numpy = False
 on_override = None  # who calls other types' overrides, with (method, arguments, keywords)
+is_librarys = None  # who says whether an operand is a library's object
 
 
-def as_numpy(on, override=None):
+def as_numpy(on, override=None, of_library=None):
     """Whether arrays pickle as NumPy's, and the class says that it is NumPy's; who calls __array_ufunc__
-    and __array_function__ of other types (asnumpy.auto)."""
-    global _as_numpy, on_override
-    _as_numpy, on_override = on, override
+    and __array_function__ of other types, and who says which objects are a library's (asnumpy.auto)."""
+    global _as_numpy, on_override, is_librarys
+    _as_numpy, on_override, is_librarys = on, override, of_library
     _core._on_override(override)
     for cls in (_core.ndarray, _core.ufunc):
         cls.__module__ = "numpy" if on else "asnumpy"
+    if on:
+        copyreg.pickle(_core.ufunc, _as_numpys_ufunc)
+        _core.ufunc.__copy__ = _core.ufunc.__deepcopy__ = _itself
+    elif copyreg.dispatch_table.pop(_core.ufunc, None) is not None:
+        del _core.ufunc.__copy__, _core.ufunc.__deepcopy__
+
+
+def _as_numpys_ufunc(ufunc):
+    """How a ufunc pickles where arrays pickle as NumPy's."""
+    import pkgutil  # half a millisecond, which few need
+
+    return pkgutil.resolve_name, (f"numpy:{ufunc.__name__}",)
+
+
+def _itself(ufunc, memo=None):
+    """The copy of a ufunc, which would be NumPy's by the above."""
+    return ufunc
 
 
 def reduce(a):
@@ -372,17 +392,6 @@ def astype_same_value(a, dtype, order, subok):
 # ---- dtypes that the device lacks
 
 
-def _host(x, inside=()):
-    """x with every device array in it as a NumPy array."""
-    if _core._is_array(x):
-        return _np.asarray(x)
-    if type(x) in (list, tuple) and all(x is not y for y in inside):
-        return type(x)([_host(y, (*inside, x)) for y in x])
-    if type(x) is dict:
-        return {k: _host(v, inside) for k, v in x.items()}
-    return x
-
-
 def host_items(items, inside=()):
     """A sequence with what __array__ of its items gives, as NumPy arrays; each is called once."""
     if type(items) in (list, tuple):
@@ -431,8 +440,8 @@ def ufunc_on_host(args, kwargs):
     ufunc, method, *inputs = args
     out = kwargs.pop("out", ())
     if out:
-        kwargs["out"] = tuple(map(_host, out))
-    result = _device(getattr(ufunc, method)(*map(_host, inputs), **_host(kwargs)))
+        kwargs["out"] = tuple(map(host_copy, out))
+    result = _device(getattr(ufunc, method)(*map(host_copy, inputs), **host_copy(kwargs)))
     return _written(out, kwargs["out"], result) if out else result
 
 
@@ -450,8 +459,9 @@ def _written(out, host, result):
 
 def _numpys(callable):
     """NumPy's function of the same name, or None."""
-    if isinstance(callable, str):  # a method, by its name
-        return getattr(_np.ndarray, callable)
+    if isinstance(callable, str):  # a method or attribute, by its name
+        found = getattr(_np.ndarray, callable)
+        return found if isinstance(found, type(_np.ndarray.sum)) else found.__get__
     if isinstance(callable, _core.ufunc):
         return getattr(_np, callable.__name__, None)
     owner = getattr(callable, "__self__", None)
@@ -465,27 +475,55 @@ def _numpys(callable):
 
 
 # Functions that leave the work to a method of that name where a class brings one of its own, and the
-# parameters that NumPy then passes on even when they were not given.
-_OWN_METHODS = dict.fromkeys(("all", "any", "max", "min", "prod", "sum"), ("axis", "out"))
+# parameters that NumPy then passes on even when they were not given: by position, and by name.
+_OWN_METHODS = dict.fromkeys(("all", "any", "max", "min", "prod", "sum"), ((), ("axis", "out")))
 _OWN_METHODS |= {
-    "mean": ("axis", "dtype", "out"), "std": ("axis", "dtype", "out", "ddof"),
-    "var": ("axis", "dtype", "out", "ddof"), "argmax": ("axis", "out"), "argmin": ("axis", "out"),
-    "cumsum": ("axis", "dtype", "out"), "cumprod": ("axis", "dtype", "out"),
+    "mean": ((), ("axis", "dtype", "out")), "std": ((), ("axis", "dtype", "out", "ddof")),
+    "var": ((), ("axis", "dtype", "out", "ddof")), "squeeze": ((), ()),
 }  # fmt: skip
+# These do it themselves where that method refuses the arguments, with a TypeError.
+_OWN_METHODS_OR_ELSE = {
+    "argmax": ((), ("axis", "out")), "argmin": ((), ("axis", "out")),
+    "argpartition": (("kth",), ("axis", "kind", "order")),
+    "argsort": ((), ("axis", "kind", "order", "stable")),
+    "choose": (("choices",), ("out", "mode")), "clip": (("a_min", "a_max"), ("out",)),
+    "cumprod": ((), ("axis", "dtype", "out")), "cumsum": ((), ("axis", "dtype", "out")),
+    "nonzero": ((), ()), "repeat": (("repeats",), ("axis",)), "reshape": (("shape",), ("order",)),
+    "round": ((), ("decimals", "out")), "searchsorted": (("v",), ("side", "sorter")),
+    "swapaxes": (("axis1", "axis2"), ()), "take": (("indices",), ("axis", "out", "mode")),
+    "transpose": (("axes",), ()),
+}  # fmt: skip
+_METHOD_OF = {"amax": "max", "amin": "min", "around": "round"}
 
 
 def own_method(function, args, kwargs):
     """What x.sum(...) gives for sum(x, ...), where x's class is not ours and has a method of its own (a
     data frame, a sparse matrix, a subclass); NotImplemented where it has none."""
-    name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
-    passed = _OWN_METHODS.get(name)
+    name = _METHOD_OF.get(function.__name__, function.__name__)
+    or_else = name in _OWN_METHODS_OR_ELSE
+    passed = (_OWN_METHODS_OR_ELSE if or_else else _OWN_METHODS).get(name)
     method = getattr(type(args[0]), name, None) if passed else None
     if method is None or method in (getattr(_core.ndarray, name), getattr(_np.ndarray, name)):
         return NotImplemented
+    positions, names = passed
+    if name == "clip" and len(args) == 1 and not {"a_min", "a_max"} & set(kwargs):
+        kwargs = dict(kwargs)
+        kwargs["a_min"], kwargs["a_max"] = kwargs.pop("min", None), kwargs.pop("max", None)
+    elif name == "clip" and {"min", "max"} & set(kwargs):
+        return NotImplemented
     parameters = inspect.signature(function).parameters
-    given = {k: parameters[k].default for k in passed}
+    given = {k: parameters[k].default for k in (*positions, *names)}
     given.update(zip(list(parameters)[1:], args[1:], strict=False), **kwargs)
-    return method(args[0], **{k: v for k, v in given.items() if v is not _np._NoValue})
+    places = [given.pop(k) for k in positions]
+    if any(x is inspect.Parameter.empty or x is _np._NoValue for x in places):
+        return NotImplemented  # the function's own error names what is missing
+    given = {k: v for k, v in given.items() if v is not _np._NoValue}
+    try:
+        return method(args[0], *places, **given)
+    except TypeError:
+        if or_else:
+            return NotImplemented
+        raise
 
 
 def override_refused(ufunc, method, inputs, kwargs):
@@ -499,15 +537,35 @@ def override_refused(ufunc, method, inputs, kwargs):
     )
 
 
+def _is_our_own(error, given):
+    """Whether an error of a call is one of this package's, not of the user's code that it called (which
+    would then be called twice), and the arguments are such as can be read again."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "asnumpy":
+            return False
+        trace = trace.tb_next
+    return not any(hasattr(type(x), "__next__") for x in given)
+
+
+def _forget(error, refused):
+    """NumPy's error stands for ours, which is no part of how it came about."""
+    while refused.__context__ is not None and refused.__context__ is not error:
+        refused = refused.__context__
+    refused.__context__ = None
+
+
 # Where methods that answer on the host take out= by position, self counted.
 _OUT_AT = {"cumprod": 3, "cumsum": 3, "dot": 2, "mean": 3, "prod": 3, "std": 3, "sum": 3, "trace": 5,
            "var": 3}  # fmt: skip
 
 
-def on_host(callable, args, kwargs):
+def on_host(callable, args, kwargs, error=None):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
-    byte order), made again by NumPy on copies. NotImplemented: NumPy cannot, or a device array would
-    have to be written by position."""
+    byte order), made again by NumPy on copies; or which we refused with this error. NotImplemented: NumPy
+    cannot, a device array would have to be written by position, or the error is not ours."""
+    if error is not None and not _is_our_own(error, (*args, *kwargs.values())):
+        return NotImplemented
     function = _numpys(callable)
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
     if getattr(function, "__name__", None) == "at":
@@ -519,10 +577,15 @@ def on_host(callable, args, kwargs):
             return NotImplemented
         args, kwargs = args[:at], {**kwargs, "out": args[at]}
     out = kwargs.get("out")
-    kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
+    kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
     nested = function in (_np.array, _np.asarray, _np.asanyarray) and not _core._is_array(args[0])
-    result = _device(function(*(args if nested else map(_host, args)), **kwargs))
+    try:
+        result = _device(function(*(args if nested else map(host_copy, args)), **kwargs))
+    except Exception as refused:  # who made the call looks for NumPy's frames, not for this one
+        refused.__traceback__ = refused.__traceback__.tb_next
+        _forget(error, refused)
+        raise
     if out is None:
         return result
     tuples = isinstance(out, tuple)
@@ -609,8 +672,11 @@ def hosted(function):
                 return result
         try:
             result = function(*args, **kwargs)
-        except _core.HostDtypeError:
-            result = on_host(public, args, kwargs)
+        except (TypeError, NotImplementedError) as error:
+            if isinstance(error, _core.HostDtypeError):
+                result = on_host(public, args, kwargs)
+            else:
+                result = on_host(public, args, kwargs, error) if _as_numpy else NotImplemented
             if result is NotImplemented:
                 raise
             return result
@@ -745,7 +811,9 @@ def array_function(func, types, args, kwargs):
                 own = getattr(own, part)
         own = getattr(own, func.__name__)
     except AttributeError:
-        return NotImplemented
+        if not _as_numpy:
+            return NotImplemented
+        own = func
     if own is func:  # NumPy's own, for data on the host
-        return _device(func(*map(_host, args), **_host(kwargs)))
+        return _device(func(*map(host_copy, args), **host_copy(kwargs)))
     return own(*args, **kwargs)

@@ -63,6 +63,7 @@ typedef struct {
     X(PyTypeObject, flags)                                                               \
     X(PyTypeObject, flatiter)                                                            \
     X(PyTypeObject, ufunc)                                                               \
+    X(PyTypeObject, numpy_ufunc)                                                         \
     X(PyTypeObject, function)                                                            \
     X(PyTypeObject, bit_engine)                                                          \
     X(PyObject, no_value) /* numpy._NoValue */                                           \
@@ -77,7 +78,8 @@ typedef struct {
     X(PyObject, package)        /* asnumpy._support: helpers written in Python */        \
     X(PyObject, ufuncs)         /* dict: NumPy's ufunc name -> ufunc object */           \
     X(PyObject, known_ufuncs)   /* dict: NumPy's ufunc -> ours, filled as they come */   \
-    X(PyObject, override_hook)  /* who calls __array_ufunc__ of others, or NULL */       \
+    X(PyObject, override_hook)  /* asnumpy.auto's, which calls __array_ufunc__ of     */ \
+                                /* others; NULL: the mode is not on */                   \
     X(PyObject, sync_callback)  /* who is told of synchronisations, or NULL */           \
     X(PyObject, s_array_ufunc)                                                           \
     X(PyObject, s_array_priority)                                                        \
@@ -194,6 +196,8 @@ int asn_ndarray_init_type(PyObject *module);
 /* instances.c: lets NumPy's arrays count as instances of `type`, which is ndarray, new.
  */
 int asn_instances_init(PyObject *module, PyTypeObject *type);
+/* The same of another type, which is ufunc, new; after that. */
+void asn_instances_share(PyTypeObject *type);
 /* Releases an object whose `array` was never made. */
 void asn_ndarray_drop(asn_ndarray *r);
 /* The result of a call that made *r, or failed: object, scalar (0-d and numpy_scalars),
@@ -245,9 +249,13 @@ int asn_hosts_init(PyObject *module);
 /* Arguments of a vectorcall as a tuple and a dict. */
 PyObject *asn_tuple_of(PyObject *const *args, Py_ssize_t n);
 PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames);
-/* After a call failed with HostDtypeError: the call again, by NumPy on the host; the
- * error stands where NumPy has no such function or a device array would have to be
- * written. */
+/* Whether the error that is set is one upon which NumPy may make the call: data that the
+ * device lacks; in the mode of asnumpy.auto also what we lack (NotImplementedError), or
+ * do not take (TypeError). */
+bool asn_host_may_answer(void);
+/* After a call failed with such an error: the call again, by NumPy on the host; the error
+ * stands where NumPy has no such function, where a device array would have to be written,
+ * and where it came from the user's code. */
 PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames);
 /* Whether it is a NumPy array of a subclass (memory maps excepted). */

@@ -74,6 +74,8 @@ static int init_numpy(void) {
     asn_py.bfloat16_num = -1;
     const char *errors = "numpy._core._exceptions";
     return import_attribute(&asn_py.no_value, "numpy", "_NoValue") < 0 ||
+                   import_attribute((PyObject **)&asn_py.numpy_ufunc, "numpy", "ufunc") <
+                       0 ||
                    import_attribute(&asn_py.axis_error, "numpy.exceptions", "AxisError") <
                        0 ||
                    import_attribute(&asn_py.complex_warning, "numpy.exceptions",

@@ -11,7 +11,7 @@ import zipfile
 import numpy
 import pytest
 from asnumpy.auto._cover import Cover
-from asnumpy.auto._crossing import Transformer
+from asnumpy.auto._transformer import Transformer
 
 ENVIRONMENT = {**os.environ, "ASNUMPY_FALLBACK": "silent", "PYTHONDONTWRITEBYTECODE": "1"}
 OURS = "type({}(1)) is __import__('asnumpy').ndarray"
@@ -48,6 +48,9 @@ def warn(a):
 def call(f, *args):
     return f(*args)
 
+def gets(f, *args):
+    return type(f(*args)) is np.ndarray
+
 class Unit:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return ufunc is numpy.add, type(inputs[0]) is numpy.ndarray
@@ -56,6 +59,27 @@ class Unit:
 
 def fail(a):
     raise ValueError("in the library")
+
+def drawn_from(*states):
+    return [type(s.normal(size=2)) is np.ndarray and type(s.permutation(3)) is np.ndarray for s in states]
+
+class Number:
+    __array_priority__ = 100
+    def __matmul__(self, x):
+        return "times" if type(x) is np.ndarray else None
+    __pow__ = __matmul__
+    def __mul__(self, x):
+        return "times" if type(x) is np.ndarray else NotImplemented
+    __rmul__ = __rmatmul__ = __mul__
+    def __add__(self, x):
+        return np.ones(2) if type(x) is np.ndarray else NotImplemented
+    __radd__ = __gt__ = __add__
+
+class builtin:  # as f2py has its functions: their class names no module
+    def __call__(self, x):
+        return type(x) is np.ndarray
+builtin.__module__ = "builtins"
+compiled = builtin()
 
 class Table:
     def __init__(self, a=None):
@@ -67,6 +91,18 @@ class Table:
         self.a = value
     def draw(self):
         return np.random.rand()
+    def holds_numpys(self):
+        return all(type(x) is np.ndarray for k, x in vars(self).items() if k != "seen")
+
+def folds(n):
+    for i in range(n):
+        yield np.arange(i), [i]
+
+class Folds:
+    def __iter__(self):
+        return folds(2)
+
+made = {"a": np.arange(3)}
 """
 
 
@@ -247,16 +283,38 @@ for x, y in ((np.sum, numpy.sum), (np.add, numpy.add), (np, numpy), (np.linalg, 
     assert somelib.same(x, y), x
 listed = [1, 2]
 assert somelib.same(listed, listed)          # what holds no array stays itself
+pair = ("a", ("b", 1))
+assert somelib.call(lambda x: x, pair) is pair
 assert somelib.call(ours, a) is False        # a library gives the user's functions NumPy's arrays
-assert ours(somelib.call(np.sort, a)) or True
+def back_again(x): return a
+class Model:
+    def predict(self, x): return self.inner(x)
+    def inner(self, x): return np.asarray(x) + 1
+assert somelib.gets(back_again, 1) and somelib.gets(lambda x: np.asarray(x) * 2, a)
+assert somelib.gets(Model().predict, a) and ours(Model().predict(a)) and ours(back_again(1))
 table = Table(a)
-assert type(table.a) is numpy.ndarray
+assert table.holds_numpys() and ours(table.a) and table.a is a and table.a is table.a
 i = 1
 assert table[a > 2] and table[a] and table[{a.size: 0} and a] and not table[i]
 table["x"] = a
-assert type(table.a) is numpy.ndarray
 table.b = a
-assert type(table.b) is numpy.ndarray
+assert table.holds_numpys()
+kept.held = somelib.pair(2)[0]                # a library's array, by way of the user and back
+held = kept.held
+assert ours(held) and kept.held is held and somelib.same(held, kept.held) and kept.holds_numpys()
+held += 1
+assert kept.held.tolist() == [1, 2]
+assert ours(somelib.made["a"]) and somelib.made["a"] is somelib.made["a"]
+for n, (x, y) in enumerate(somelib.folds(2)):
+    assert ours(x) and x.size == n
+assert all(ours(x) for x, _ in somelib.folds(2)) and [ours(x) for x, _ in somelib.Folds()] == [True, True]
+class Inside:
+    def __init__(self): self.table = Table(a)
+    def values(self): return self.table.a
+assert ours(Inside().values())
+a.flags.writeable = False
+assert not somelib.call(lambda x: x.flags.writeable, a)
+a.flags.writeable = True
 
 class Mine(Table):
     def inner(self):
@@ -266,10 +324,23 @@ class Mine(Table):
         return [given(x) for x in (a, a)]
 assert Mine(a).inner() == (True, True) and Mine().last == [[True], [True]]
 
+number = somelib.Number()                     # operators: NumPy's array has its turn
+assert a * number == number * a == a @ number == "times"
+assert number @ a == number ** a == "times" and a @ a == 56 and (a ** a)[0] == 1
+assert somelib.compiled(a)
+assert ours(a + number) and ours(number + a) and ours(a < number)
+
 class Own:
+    __array_priority__ = 100
+    def __rmul__(self, x): return ours(x)
     def __getitem__(self, key): return ours(key)
     def take(self, x): return ours(x)
 numpy.testing.assert_equal(a, a + 0)
+from numpy.ma.testutils import assert_almost_equal
+assert_almost_equal(np.asarray(1.5), np.asarray(1.5))
+import numpy.ma as ma
+assert ours(ma.getmaskarray(ma.array(a, mask=a > 1))) and ma.array(a).shape == (4,)
+assert np.random.mtrand._rand is numpy.random.mtrand._rand
 
 class Unit:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs): return ufunc is np.add
@@ -281,7 +352,7 @@ class Like:
     def __array__(self, dtype=None, copy=None): return a
 assert numpy.asarray(Like()).shape == (4,) and ours(np.asarray(Like()))
 own = Own()
-assert own[a] and own.take(a) and Table()[a]
+assert own[a] and own.take(a) and Table()[a] and a * own
 assert list(map(ours, [a, a])) == [True, True]
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -304,6 +375,19 @@ rng = np.random.default_rng(1)
 assert isinstance(rng, numpy.random.Generator) and ours(rng.normal(size=3)) and ours(np.random.rand(2))
 out = np.zeros(3)
 assert rng.random(out=out) is out and (out > 0).all() and rng.random() < 1
+state = np.random.RandomState(1)
+assert somelib.drawn_from(rng, state) == [True, True] and somelib.same(rng, rng)
+assert ours(rng.normal(size=2)) and ours(state.normal(size=2)) and list(map(ours, map(rng.random, [1])))
+class OwnState(np.random.RandomState): pass
+for kind in ("Generator", "RandomState"):      # a library's generators are instances, too
+    cls, theirs = getattr(np.random, kind), getattr(numpy.random, kind)
+    assert isinstance({"Generator": rng, "RandomState": state}[kind], cls) and issubclass(cls, theirs)
+    assert not isinstance(1, cls)
+assert isinstance(numpy.random.default_rng(), np.random.Generator) and not isinstance(state, np.random.Generator)
+assert not isinstance(numpy.random.RandomState(1), OwnState) and isinstance(OwnState(1), OwnState)
+import copy, pickle
+f, g = pickle.loads(pickle.dumps((np.sin, rng)))
+assert ours(f(np.zeros(2))) and g.random() == rng.random() and copy.deepcopy([np.add])[0] is np.add
 rng.shuffle(a); assert sorted(a.tolist()) == [0, 2, 4, 6]
 assert isinstance(rng.spawn(1)[0], np.random.Generator)
 assert isinstance(np.random.RandomState(1), numpy.random.RandomState)
@@ -332,6 +416,8 @@ def test_tracebacks_through_a_library(place):
         "f(x)", "f(*x, **y)", "f()", "x[k]", "x.y[k, 1:2] = z", "x[k] += z", "del x[k]", "x = y[k] = z",
         "class A(f(B)): pass", "@f(x)\ndef g(a: f(1) = h(2)) -> f(3): yield f(a)", "[f(i) for i in g(x)]",
         "async def g():\n    await f(x)", "f(i for i in x)", "lambda: f(x)", "f'{g(x)}'", "x: f(1) = g(2)",
+        "a.b.c = d.e", "del a.b", "a.b += c.d", "f'{a.b!r:>{c.d}}'", "match x:\n    case A.B: pass",
+        "[i for i in a.b if c.d]", "for i in zip(f(x), y.z): pass", "x['a'], x.y['a']",
         "with f(x) as y: pass", "for i in f(x): x[i]", "f(x)(y)(z)", "global q; q = f(x)", "print(f(x))",
     ],
 )  # fmt: skip
@@ -360,9 +446,102 @@ lib.f(x), f(x), fast(x), x.own(x), y(x)
     assert "__asnumpy_stage__(" in ast.unparse(Transformer().visit(ast.parse(shadowed)))
 
 
+def test_attributes_and_loops():
+    def staged(text):
+        text = ast.unparse(Transformer().visit(ast.parse("import lib, numpy as np\n" + text)))
+        assert "__asnumpy_result__(None" not in text
+        return text.splitlines()[-1].replace("__asnumpy_", "").replace("__(", "(")
+
+    assert staged("r.x, lib.sub.C, np.pi, self.h, r.shape, r.y.x") == (
+        "(back(r.x), lib.sub.C, np.pi, self.h, r.shape, back(r.y.x))"
+    )
+    assert staged("r.x[1] = o.y") == "r.x[1] = key(r.x, back(o.y))"
+    assert staged("a.b.c(r['x'], r[1])") == "back(stage(a.b.c, back(r['x']), r[1])())"
+    assert staged("a @ b, c.d ** e, f(x) @ b, a * b, a ** 2") == (
+        "(back(a @ key(a, b)), back(back(c.d) ** key(c.d, e)), back(back(stage(f, x)()) @ b), a * b, "
+        "a ** 2)"
+    )
+    assert staged("lambda: x") == "lambda: result(x)"
+    assert (
+        staged("def f():\n    if x: return\n    if y: return 1\n    return z").strip()
+        == "return result(z)"
+    )
+    assert staged("[i for i in range(3)]") == "[i for i in range(3)]"
+    assert staged("[i for i in enumerate(f)]") == "[i for i in enumerate(each(f))]"
+
+
 def test_counters_are_no_keys():
     text = "for i in range(3):\n    x[i], x[i + 1, 2], x[-1], x[1:]"
     assert "__asnumpy_key__(" not in ast.unparse(Transformer().visit(ast.parse(text)))
+
+
+INSTALLED = """
+import builtins, importlib, sys, pickle, multiprocessing.spawn, numpy, asnumpy
+from asnumpy import _support, auto
+
+def state():
+    return (list(map(id, sys.meta_path)), builtins.__import__, importlib.import_module,
+            multiprocessing.spawn.get_preparation_data, _support.on_override, _support.is_librarys,
+            asnumpy.ndarray.__module__, len(vars(asnumpy.ndarray)))
+
+before = state()
+for _ in range(3):
+    auto.install()
+    assert state() != before
+    auto.uninstall()
+    assert state() == before
+
+first, inside = auto.install(exclude=["a"]), None
+once = state()
+assert auto.install(exclude=["a"]) is first and state() == once
+try:
+    auto.install(exclude=["b"])
+except RuntimeError as error:
+    assert "'exclude': ['a']" in str(error) and "'exclude': ['b']" in str(error), error
+assert state() == once
+auto.uninstall()
+assert state() == once                # installed twice
+import helper, usual
+assert helper.np is not numpy
+text = usual.f.__code__.co_names
+for _ in range(2):
+    importlib.reload(usual)
+    assert usual.f.__code__.co_names == text and text.count("__asnumpy_stage__") == 1
+    assert usual.f(usual.np.arange(3)) == [True] and usual.np is helper.np
+auto.uninstall()
+assert state() == before
+importlib.reload(helper)
+assert helper.np is numpy
+importlib.reload(usual)
+assert usual.np is numpy and usual.f(numpy.arange(3)) == [True] and "__asnumpy_stage__" not in usual.f.__code__.co_names
+
+# Another tool's import over the mode's own stays.
+auto.install()
+mine = builtins.__import__
+def others(*args, **kwargs):
+    return mine(*args, **kwargs)
+builtins.__import__ = others
+auto.uninstall()
+assert builtins.__import__ is others
+import numpy as np
+assert np is numpy
+auto.install()
+exec("import numpy as np", names := {"__name__": "__main__"})
+assert names["np"] is not numpy
+auto.uninstall()
+assert builtins.__import__ is others
+print("fine")
+"""
+
+
+def test_install_and_uninstall(place):
+    script(
+        place,
+        "usual.py",
+        "import numpy as np\nimport somelib\n\n\ndef f(x):\n    return somelib.given(x)\n",
+    )
+    name = script(place, "installed.py", INSTALLED)
+    assert checked(run(place, name, plain=True)) == "fine\n"
 
 
 # ---- processes that a program starts
@@ -477,6 +656,54 @@ except RuntimeError as error:
     assert "not installed" in checked(run(place, name, plain=True))
 
 
+IPYTHON = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(history_length=0)
+shell.history_manager.enabled = False
+
+def cell(text):
+    done = shell.run_cell(text)
+    assert done.success, done.error_in_exec or done.error_before_exec
+    return done.result
+
+import numpy
+cell("import numpy as before")
+cell("%load_ext asnumpy.auto")
+cell("import numpy as np, numpy.linalg as la\\nfrom numpy import arange\\na = arange(3)")
+import asnumpy
+names = shell.user_ns
+assert names["np"] is names["before"] is not numpy and type(names["a"]) is asnumpy.ndarray
+assert names["la"] is not numpy.linalg and cell("la.norm(a) ** 2 + a.sum()") == 8
+assert cell("import somelib\\nsomelib.given(a)") == [True]
+assert cell("somelib.given(a, x=a)") == [True, True]
+assert type(cell("somelib.double(a)")) is asnumpy.ndarray and cell("a.tolist()") == [0, 2, 4]
+assert type(cell("[x for x, _ in somelib.folds(2)][1]")) is asnumpy.ndarray
+assert cell("t = somelib.Table(a)\\nt.holds_numpys()") and type(cell("t.a")) is asnumpy.ndarray
+cell("%time r = somelib.given(a)")
+assert names["r"] == [True]
+cell("%%timeit -n1 -r1 n = 2\\nassert somelib.given(a) == [True]")
+cell("def f(x):\\n    import numpy\\n    return numpy.zeros(x)\\ng = f(2)")
+assert type(names["g"]) is asnumpy.ndarray
+failed = shell.run_cell("somelib.fail(\\n  a)", store_history=False)
+assert "in the library" in str(failed.error_in_exec)
+cell("x = 1\\nawait __import__('asyncio').sleep(0)")
+cell("%reload_ext asnumpy.auto")
+assert len(shell.ast_transformers) == 1 and cell("somelib.given(a)") == [True]
+cell("%unload_ext asnumpy.auto")
+assert not shell.ast_transformers
+cell("import numpy as after")
+assert names["after"] is numpy
+print("fine", flush=True)
+"""
+
+
+def test_in_ipython(place):
+    pytest.importorskip("IPython")
+    name = script(place, "cells.py", IPYTHON)
+    assert checked(run(place, name, plain=True, IPYTHONDIR=str(place))).endswith("fine\n")
+
+
 # ---- what is lacking, and the report
 
 
@@ -517,9 +744,160 @@ def test_report(place):
     assert "add" in (place / "told.txt").read_text()
 
 
+PROCESSES = """
+import multiprocessing as mp, os, subprocess, sys
+import numpy as np
+
+def work(x):
+    np.unique(np.array(["a"]))
+    return np.sinc(x).sum()
+
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        with mp.get_context(method).Pool(1) as pool:
+            assert len(pool.map(work, [np.ones(3)] * 4)) == 4
+    child = mp.get_context("fork").Process(target=work, args=(np.ones(3),))
+    child.start()
+    child.join()
+    subprocess.run([sys.executable, "-m", "asnumpy", __file__.replace("processes", "started")], check=True)
+    subprocess.run([sys.executable, "-m", "asnumpy", "--report=its.txt", __file__.replace("processes", "started")])
+    if os.fork() == 0:
+        work(np.ones(3))
+        sys.exit()
+    os.wait()
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+"""
+STARTED = """
+import numpy as np
+np.unique(np.array(["a"]))
+np.ones(3) + 1
+"""
+
+
+def test_a_report_of_all_processes(place):
+    name, started = (
+        script(place, "processes.py", PROCESSES),
+        script(place, "started.py", STARTED),
+    )
+    done = run(place, "--report", name, TMPDIR=str(place))
+    assert checked(done) == ""
+    text = [" ".join(line.split()) for line in done.stderr.splitlines()]
+    assert "in 8 processes" in text[1] and "fell back to NumPy 24 times" in text[1], text
+    assert text[2] == "1 of the processes ended without leaving what they counted"
+    rows = [line.split(" ", 1)[0] + line.split(" ", 2)[2] for line in text if line.count(" ") > 2]
+    assert f"10unique {place / name}:6 dtype <U1 lives on the host" in rows, text
+    assert f"2unique {place / started}:3 dtype <U1 lives on the host" in rows
+    assert f"2add {place / started}:4" in rows
+    own = (place / "its.txt").read_text()
+    assert "processes" not in own and "fell back to NumPy 2 times" in own
+    assert not [p for p in os.listdir(place) if p.startswith("asnumpy-report")]
+
+
+def test_a_report_of_pytests_workers(place):
+    script(
+        place,
+        "test_counted.py",
+        "import numpy as np\nimport pytest\n\n\n@pytest.mark.parametrize('n', range(6))\n"
+        "def test_one(n):\n    assert np.unique(np.array(['a'])).size == 1\n",
+    )
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "test_counted.py")
+    done = run(place, "--report", *command)
+    assert "6 passed" in checked(done) and "in 3 processes" in done.stderr, done.stderr
+    line = f"{place / 'test_counted.py'}:7"
+    assert any(
+        row.split()[:1] == ["6"] and "unique" in row and line in row
+        for row in done.stderr.splitlines()
+    ), done.stderr
+
+
 def test_a_report_of_nothing(place):
     done = run(place, "--report", "-c", "pass")
     assert "In AsNumpy: nothing" in done.stderr and "Fell back to NumPy: nothing" in done.stderr
+
+
+# What AsNumpy lacks, or does not take, is NumPy's: here functions are made to lack it.
+LACKING = """
+import asnumpy, sys
+from asnumpy import _support, auto
+
+def sinc(x):
+    raise NotImplementedError("no sinc for this device")
+def i0(x, /):
+    return helper(x)
+def helper(x):
+    raise TypeError("i0 takes no such thing")
+def fix(x):
+    return x  # takes no out=
+for f in (sinc, i0, fix):
+    f.__module__ = "asnumpy"
+    f.__globals__["__name__"] = "asnumpy.lacking"
+    setattr(asnumpy, f.__name__, _support.hosted(f))
+del asnumpy.ndarray.trace, asnumpy.roll
+"""
+LACKED = """
+import lacking, numpy as np, asnumpy, sys
+from asnumpy import auto
+numpy = sys.modules["numpy"]
+auto.uninstall(); auto.install()
+a = np.arange(4.0).reshape(2, 2)
+def same(x, y): return type(x) is asnumpy.ndarray and np.array_equal(x, y)
+assert same(np.sinc(a), numpy.sinc(numpy.asarray(a)))
+assert same(np.i0(a), numpy.i0(numpy.asarray(a))) and same(np.roll(a, 0), a)
+out = np.zeros((2, 2))
+assert np.fix(a + 0.5, out=out) is out and same(out, a)
+assert a.trace() == 3 and a.trace(1) == 1
+"""
+
+
+def test_what_is_lacking_is_numpys(place):
+    script(place, "lacking.py", LACKING)
+    name = script(place, "lacked.py", LACKED)
+    path = place / "lacked.py"
+    done = run(place, "--report", name)
+    assert checked(done) == ""
+    for row in (
+        f"sinc {path}:8 NotImplementedError: no sinc for this device",
+        f"i0 {path}:9 TypeError: i0 takes no such thing",
+        f"numpy.roll {path}:9 AsNumpy has no such function",
+        f"fix {path}:11 TypeError: fix() got an unexpected keyword argument 'out'",
+        f"trace {path}:12 AttributeError: AsNumpy's arrays have none of that name",
+    ):
+        assert any(row in " ".join(line.split()) for line in done.stderr.splitlines()), done.stderr
+
+
+ERRORS = """
+import numpy as np
+a = np.arange(3.0)
+called = []
+def f(*args):
+    called.append(1)
+    raise TypeError("mine")
+class Broken:
+    def __array__(self, dtype=None, copy=None):
+        return f()
+for call in (
+    lambda: np.sum(a, axis="x"), lambda: np.sum(a, nothing=1), lambda: a.sum(axis="x"), lambda: np.pad(a, "x"),
+    lambda: np.sin(a, nothing=1), lambda: np.add.reduce(a, axis="x"), lambda: np.linalg.solve(a),
+    lambda: np.histogram(a, bins=None), lambda: np.concatenate(a), lambda: np.bitwise_and(a, a),
+    lambda: np.fromiter(map(len, [[], 1]), int), lambda: np.fromiter((f() for x in a), int),
+    lambda: np.apply_along_axis(f, 0, a), lambda: np.vectorize(f)(a), lambda: np.sum(Broken()),
+    lambda: np.fromfunction(f, (2,)), lambda: lambda: np.zeros(-1),
+):
+    try:
+        call()
+        print("fine")
+    except Exception as error:
+        print(type(error), error, len(called))
+"""
+
+
+def test_errors_are_numpys(place):
+    """NumPy is asked what it makes of a call that is refused, but never calls the user's code again."""
+    name = script(place, "errors.py", ERRORS)
+    ours, plain = run(place, name), run(place, name, plain=True)
+    assert checked(ours) == checked(plain)
 
 
 # ---- errors found on the way

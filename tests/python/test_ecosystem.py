@@ -5,6 +5,7 @@ SciPy's and scikit-learn's array API modes ask a value for its namespace, and Nu
 """
 
 import os
+import warnings
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # read when SciPy is first imported
 
@@ -227,6 +228,19 @@ def test_pandas(x, host):
     assert frame.assign(e=anp.arange(50)).iloc[anp.arange(5)]["e"].tolist() == [0, 1, 2, 3, 4]
     assert pandas.Index(anp.arange(5)).tolist() == [0, 1, 2, 3, 4]
     is_ours(anp.asarray(frame), host)
+    for longer in (series, pandas.Index(series)):  # one element is no number
+        with pytest.raises(ValueError, match="Lengths must match"):
+            assert longer == x[:1, 0]
+        assert (longer == x[:, 0]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame.iloc[anp.arange(3), 1] = anp.zeros(3)
+        frame.loc[frame["a"] > 0, "c"] = x[:, 1][x[:, 0] > 0]
+        frame.iat[0, 0] = anp.float64(2)
+    assert frame.iloc[:3, 1].tolist() == [0, 0, 0]
+    with pytest.warns(Warning) as met:
+        frame["a"].iloc[0] = 1.0  # writes into a copy: the warning names this line
+    assert met[0].filename == __file__
 
 
 def test_matplotlib(x, host):

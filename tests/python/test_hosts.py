@@ -76,6 +76,19 @@ def test_memory_maps_are_arrays(tmp_path):
     assert (np.array(mapped) == 3).all()
 
 
+def test_a_file_that_is_mapped_can_be_flushed(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(4.0))
+    mapped = asnumpy.load(tmp_path / "x.npy", mmap_mode="r+")
+    assert type(mapped) is np.memmap
+    mapped[1:] = asnumpy.ones(3) * 7
+    mapped.flush()
+    assert np.load(tmp_path / "x.npy").tolist() == [0, 7, 7, 7]
+    assert (
+        type(asnumpy.sum(mapped)) is np.float64
+        and type(asnumpy.load(tmp_path / "x.npy")) is asnumpy.ndarray
+    )
+
+
 @pytest.mark.parametrize("name", ["float", "int", "cast", "alltrue", "NaN", "no_such_name"])
 def test_removed_names(name):
     with pytest.raises(AttributeError) as theirs:
@@ -190,7 +203,17 @@ def test_own_methods_take_over():
         def mean(self, axis=None, dtype=None, out=None):
             return "mean", axis, dtype, out
 
-        max = argmax = cumsum = lambda self, **given: given
+        max = argmax = cumsum = argsort = round = lambda self, **given: given
+        clip = take = repeat = transpose = swapaxes = lambda self, *places, **given: (places, given)
+
+        def squeeze(self):
+            return "squeezed"
+
+        def nonzero(self, one):  # NumPy makes the call itself where a method refuses it
+            return "never"
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([0, 2])
 
     frame = Frame()
     calls = (
@@ -201,6 +224,23 @@ def test_own_methods_take_over():
         lambda np: np.max(frame, 0, initial=3),
         lambda np: np.argmax(frame),
         lambda np: np.cumsum(frame, 2),
+        lambda np: (np.argsort(frame), np.argsort(frame, kind="stable")),
+        lambda np: (np.round(frame), np.around(frame, 2)),
+        lambda np: (
+            np.clip(frame, 1, 2),
+            np.clip(frame, min=1),
+            np.clip(frame, 1, None, where=True),
+        ),
+        lambda np: np.clip(frame),
+        lambda np: np.clip(frame, 1, 2, min=3),
+        lambda np: (np.take(frame, [1]), np.take(frame, [1], 0, mode="clip")),
+        lambda np: (
+            np.repeat(frame, 2),
+            np.repeat(frame, repeats=2, axis=0),
+            np.swapaxes(frame, 0, 1),
+        ),
+        lambda np: (np.transpose(frame), np.transpose(frame, (1, 0)), np.squeeze(frame)),
+        lambda np: np.nonzero(frame)[0].tolist(),
     )
     for call in calls:
         same(call)
@@ -234,6 +274,13 @@ def test_buffers_of_contiguous_arrays_have_plain_strides():
         assert memoryview(a).strides == (96, 32, 8)
         fortran = module.asarray(module.ones((3, 1, 4)), order="F")
         assert memoryview(fortran).strides == (8, 24, 24)
+
+
+def test_buffers_of_empty_arrays_are_writeable():
+    """NumPy gives an array without elements strides of 0, which stretch nothing."""
+    for a in (np.zeros((0, 3)), np.zeros((3, 0)), np.broadcast_to(np.zeros(()), (0, 3))):
+        view = np.asarray(asnumpy.asarray(a))
+        assert view.flags.writeable == a.flags.writeable and view.shape == a.shape
 
 
 def test_inplace_matmul_asks_its_operand():

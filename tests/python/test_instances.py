@@ -211,6 +211,21 @@ def test_pandas_values():
     assert isinstance(pandas.Series([1, 2]).to_numpy(), np.ndarray)
 
 
+def test_ufuncs():
+    """What NumPy and libraries have as ufuncs are of the class, too."""
+    import numpy
+
+    made = numpy.frompyfunc(abs, 1, 1)
+    for f in (np.add, numpy.add, made, np.matmul, np.frompyfunc(abs, 1, 1)):
+        assert isinstance(f, np.ufunc) and isinstance(f, (int, np.ufunc))
+    for f in (abs, np.sum, numpy.sum, np.ones(1), None):
+        assert not isinstance(f, np.ufunc)
+    assert issubclass(np.ufunc, np.ufunc) and issubclass(numpy.ufunc, np.ufunc)
+    assert not issubclass(int, np.ufunc) and not issubclass(np.ndarray, np.ufunc)
+    with pytest.raises(TypeError, match="must be a class"):
+        issubclass(1, np.ufunc)
+
+
 def test_the_process_ends():
     script = "import asnumpy, numpy; class_ = type('S', (asnumpy.ndarray,), {}); isinstance(numpy.ones(1), class_)"
     done = subprocess.run(

@@ -31,11 +31,13 @@ NAMES = {
     "pandas": {
         "pandas": "unique factorize cut qcut merge crosstab get_dummies",
         "pandas.core.common": "apply_if_callable",  # every key of [], loc, where, mask comes by here
-        "pandas.DataFrame": f"groupby merge set_index drop pivot_table isin {_OPERATORS}",
+        "pandas.core.arraylike.OpsMixin": _OPERATORS,  # of series, frames and indexes
+        "pandas.DataFrame": "groupby merge set_index drop pivot_table isin",
         "pandas.Series": "groupby isin searchsorted drop",
         "pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin": "__getitem__",
         "pandas.Index": "__getitem__ isin get_indexer searchsorted union intersection difference",
-        "pandas.core.indexing._LocationIndexer": "__getitem__ __setitem__",
+        "pandas.core.indexing._LocationIndexer": "__getitem__",
+        "pandas.core.indexing._iLocIndexer": "_setitem_with_indexer",
     },
     "cv2": {"cv2": "*"},
     "polars": {

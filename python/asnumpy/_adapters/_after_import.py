@@ -48,7 +48,8 @@ class _Finder:
 
 
 def after_import(names, called):
-    """Calls called(name) for each of these modules, once it is imported."""
+    """Calls called(name) for each of these modules, once it is imported; returns the finder that waits,
+    which sys.meta_path has."""
     waiting = []
     for name in names:
         module = sys.modules.get(name)
@@ -56,4 +57,6 @@ def after_import(names, called):
             waiting.append(name)
         else:
             called(name)
-    sys.meta_path.insert(0, _Finder(waiting, called))
+    finder = _Finder(waiting, called)
+    sys.meta_path.insert(0, finder)
+    return finder

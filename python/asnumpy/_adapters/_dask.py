@@ -21,8 +21,7 @@ from dask.tokenize import normalize_token
 
 import asnumpy
 from asnumpy import _core
-
-from ._host_arguments import host
+from asnumpy._host_values import host
 
 register_chunk_type(asnumpy.ndarray)
 empty_lookup.register(asnumpy.ndarray, asnumpy.empty)

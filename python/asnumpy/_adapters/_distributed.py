@@ -23,8 +23,7 @@ from distributed.protocol.serialize import dask_deserialize, dask_serialize
 from distributed.worker import Worker
 
 import asnumpy
-
-from ._host_arguments import host
+from asnumpy._host_values import host
 
 
 @dask_serialize.register(asnumpy.ndarray)

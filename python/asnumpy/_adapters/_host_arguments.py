@@ -5,38 +5,7 @@ import inspect
 import sys
 import warnings
 
-import numpy as _np
-
-from .. import _core
-
-_LOOKED_AT = 32  # items of a list, before its first one tells for all
-
-
-def host(value):
-    """The argument with NumPy arrays in place of ours, also in lists, tuples and dictionaries.
-
-    On the CPU the memory is the same. From an NPU it is a copy that cannot be written to, since
-    nobody would see what is written.
-    """
-    kind = type(value)
-    if kind is list or kind is tuple:
-        if len(value) > _LOOKED_AT and host(value[0]) is value[0]:
-            return value
-        made = [host(item) for item in value]
-        changed = any(one is not other for one, other in zip(made, value, strict=True))
-        return kind(made) if changed else value
-    if kind is dict:
-        made = {key: host(item) for key, item in value.items()}
-        return made if any(made[key] is not value[key] for key in value) else value
-    return host_array(value) if _core._is_array(value) else value
-
-
-def host_array(array):
-    """NumPy's array over one of ours; from an NPU a read-only copy."""
-    made = _np.asarray(array)
-    if made.flags.writeable and not array.device.startswith("cpu"):
-        made.flags.writeable = False
-    return made
+from .._host_values import host
 
 
 def handed_host_arrays(function):

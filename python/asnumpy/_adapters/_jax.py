@@ -7,8 +7,7 @@ Functions of jax.numpy and operators of JAX's arrays ask for __jax_array__ inste
 import jax
 
 import asnumpy
-
-from ._host_arguments import host
+from asnumpy._host_values import host
 
 jax.tree_util.register_pytree_node(
     asnumpy.ndarray,

@@ -16,8 +16,7 @@ from numba.core.typing.templates import builtin_registry
 from numba.extending import register_model, typeof_impl
 
 import asnumpy
-
-from ._host_arguments import host
+from asnumpy._host_values import host
 
 
 class HostedArray(Array):

@@ -4,8 +4,7 @@ import numpy
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 import asnumpy
-
-from ._host_arguments import host
+from asnumpy._host_values import host
 
 
 def _collate(batch, *, collate_fn_map=None):

@@ -7,7 +7,7 @@
 Libraries keep NumPy. See `docs/guide/auto.md`, and `docs/design/0030-no-change-to-the-source.md`.
 
 In reading order: `_cover` (whose code), `_imports` (what it imports), `_names` (what that has),
-`_arrays` and `_crossing` (calls into libraries), `_random`, `_workers`, `_report`.
+`_arrays`, `_crossing` and `_transformer` (calls into libraries), `_random`, `_workers`, `_report`.
 """
 
 import sys
@@ -43,6 +43,12 @@ def install(include=(), exclude=()):
     ------
     ValueError
         A pattern is no text.
+    RuntimeError
+        The mode is on with other patterns.
+
+    Notes
+    -----
+    Installed twice, it ends with the second uninstall().
 
     Examples
     --------
@@ -55,19 +61,24 @@ def install(include=(), exclude=()):
 
     options = {"include": list(include), "exclude": list(exclude)}
     if _state:
-        if _state["options"] == options:
-            return _state["crossing"]
-        uninstall()
+        if _state["options"] != options:
+            raise RuntimeError(
+                f"auto: the mode is on with {_state['options']}; it is to be uninstalled before it is "
+                f"installed with {options}"
+            )
+        _state["times"] += 1
+        return _state["crossing"]
     cover = Cover(include, exclude)
     crossing = Crossing(cover)
     finder = Finder(cover, crossing)
     _staged.crossing = crossing
     _imports.install(cover)
     sys.meta_path.insert(_place_of_path_finder(), finder)
-    _numba.register_all_with(_names.pairs)
+    waiting = _numba.register_all_with(_names.pairs)
+    _names.complete()
     _workers.pass_on(options)
-    _support.as_numpy(True, crossing.override)
-    _state.update(options=options, crossing=crossing, finder=finder)
+    _support.as_numpy(True, crossing.override, crossing.is_librarys)
+    _state.update(options=options, crossing=crossing, finders=(finder, waiting), times=1)
     return crossing
 
 
@@ -79,7 +90,7 @@ def _place_of_path_finder():
 
 
 def uninstall():
-    """Ends the mode: what was imported keeps what it has, and later imports get NumPy.
+    """Ends the mode, as often as it was installed: what was imported keeps what it has, and later imports get NumPy.
 
     Returns
     -------
@@ -96,14 +107,19 @@ def uninstall():
     >>> crossing = asnumpy.auto.install()
     >>> asnumpy.auto.uninstall()
     """
-    from . import _imports, _staged, _workers
+    from . import _imports, _names, _staged, _workers
 
     if not _state:
         raise RuntimeError("auto: the mode is not installed")
+    _state["times"] -= 1
+    if _state["times"]:
+        return
     _imports.uninstall()
     _workers.pass_on_no_more()
+    _names.take_back()
     _staged.crossing = None
-    sys.meta_path.remove(_state["finder"])
+    for finder in _state["finders"]:
+        sys.meta_path.remove(finder)
     _support.as_numpy(False)
     _state.clear()
 

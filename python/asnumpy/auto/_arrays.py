@@ -5,51 +5,62 @@ NumPy's functions, modules and classes for ours. Covered code gets AsNumpy's arr
 memory, where the dtype and the memory are such as AsNumpy's arrays can have.
 """
 
+import operator
 import types
-import weakref
+from weakref import ref
 
 import numpy
 
 from asnumpy import _core, _support
-from asnumpy._adapters._host_arguments import host_array
+from asnumpy._host_values import converted, host_array
 
-__all__ = ["adopt", "pass_back", "to_library", "to_numpy"]
+__all__ = ["adopt", "pass_back", "to_library"]
 
+_NDARRAY = numpy.ndarray  # an instance of our class, too, where that knows NumPy's arrays
 _FUNCTIONS = (_core.ufunc, _core.function, _core._composed)
-_DEEP = 3  # lists of lists of lists
+
+# Who is given an array twice knows it again: one of NumPy's for one of ours, and the other way round,
+# as long as somebody has it. By the id of the array that it lies over, and which it keeps.
+_views, _adopted = {}, {}
 
 
-def to_numpy(x):
-    """x, or of an array of ours NumPy's over the same memory; arrays in lists and tuples likewise."""
-    if type(x) in (list, tuple):
-        return _inside(x, to_numpy)
-    return numpy.asarray(x) if _is_ours(type(x)) else x
+def _remember(known, key, made):
+    def forget(gone):
+        if known.get(key) is gone:
+            del known[key]
+
+    known[key] = ref(made, forget)
 
 
 def pass_back(mine, host):
-    """Writes to an array of ours what was written to NumPy's of to_numpy(), if that was a copy."""
+    """Writes to an array of ours what was written to its host_copy(), if that was a copy."""
     if _is_ours(type(mine)) and not mine.device.startswith("cpu"):
         mine[...] = host
 
 
-_views = {}  # id of an array of ours -> weak reference to NumPy's over it
-
-
 def view_of(a):
-    """NumPy's array over ours: the same one for as long as somebody has it, so that a library that is
-    given an array twice knows it again."""
-    key = id(a)
-    known = _views.get(key)
-    view = known() if known is not None else None
+    """NumPy's array over ours: that which ours lies over, where it came from there."""
+    base = a.base
+    if type(base) is _NDARRAY and _alike(a, base):
+        return base
+    known = _views.get(id(a))
+    view = known and known()
     if view is None or _owner(view) is not a or view.shape != a.shape:
         view = host_array(a)
-
-        def forget(gone):
-            if _views.get(key) is gone:
-                del _views[key]
-
-        _views[key] = weakref.ref(view, forget)
+        _remember(_views, id(a), view)
+    elif view.flags.writeable and not a.flags.writeable:
+        view.flags.writeable = False
     return view
+
+
+def _alike(a, b):
+    """Whether two arrays over the same memory show the same of it, in the same way."""
+    return (
+        a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype == b.dtype
+        and a.flags.writeable == b.flags.writeable
+    )
 
 
 def _owner(view):
@@ -57,23 +68,15 @@ def _owner(view):
     return view.base.obj if type(view.base) is memoryview else None
 
 
-_NDARRAY = numpy.ndarray  # an instance of our class, too, where that knows NumPy's arrays
-
-
-def to_library(x, depth=_DEEP):
+def to_library(x):
     """x as a library is to get it."""
+    return view_of(x) if type(x) is _core.ndarray else converted(x, _one_to_library)
+
+
+def _one_to_library(x):
     cls = type(x)
-    if cls in _AS_IT_IS:
-        return x
     if cls is _core.ndarray:
         return view_of(x)
-    if cls is list or cls is tuple:
-        return _inside(x, lambda y: to_library(y, depth - 1)) if depth else x
-    if cls is dict:
-        if not depth:
-            return x
-        made = {k: to_library(v, depth - 1) for k, v in x.items()}
-        return made if any(made[k] is not v for k, v in x.items()) else x
     if cls in _FUNCTIONS:
         plain = _support._numpys(x)
         return x if plain is None else plain
@@ -82,26 +85,14 @@ def to_library(x, depth=_DEEP):
 
         return _names.numpys_module(x)
     if x is _core.ndarray:
-        return numpy.ndarray
+        return _NDARRAY
     if x is _core.ufunc:
         return numpy.ufunc
     return view_of(x) if _is_ours(cls) else x
 
 
-_AS_IT_IS = frozenset([int, float, complex, bool, str, bytes, slice, type(None), _NDARRAY,
-                       types.FunctionType, numpy.float64, numpy.int64])  # fmt: skip
-
-
 def _is_ours(cls):
     return _core.ndarray in cls.__mro__
-
-
-def _inside(items, convert):
-    """A list or tuple with its items converted; itself where none changes."""
-    made = [convert(y) for y in items]
-    if all(a is b for a, b in zip(made, items, strict=True)):
-        return items
-    return made if type(items) is list else tuple(made)
 
 
 def adopt(x):
@@ -111,11 +102,23 @@ def adopt(x):
         own = _owner(x)
         if type(own) is _core.ndarray and own.shape == x.shape and own.dtype == x.dtype:
             return own
-        return _core.asarray(x) if _adoptable(x) else x
-    return tuple(map(adopt, x)) if type(x) is tuple else x
+        known = _adopted.get(id(x))
+        own = known and known()
+        if own is not None and own.base is x and own.shape == x.shape and own.dtype == x.dtype:
+            return own
+        return _over(x)
+    if type(x) is not tuple:
+        return x
+    made = tuple(map(adopt, x))
+    return x if all(map(operator.is_, made, x)) else made
 
 
-def _adoptable(x):
-    """Whether an array of ours can lie over the memory of x."""
+def _over(x):
+    """An array of ours over the memory of NumPy's; that itself where ours cannot lie there."""
     dtype = x.dtype
-    return dtype.isnative and bool(_support._core_dtype(dtype)) and x.flags.aligned
+    if not (dtype.isnative and _support._core_dtype(dtype) and x.flags.aligned):
+        return x
+    own = _core.asarray(x)
+    if own.base is x:
+        _remember(_adopted, id(x), own)
+    return own

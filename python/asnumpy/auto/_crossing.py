@@ -1,11 +1,13 @@
 """Calls of covered code into libraries, and what they return.
 
-The source of a covered module that imports a library is compiled with `f(a, b)` written as
-`back(stage(f, a, b)())`, and `x[k]` as `x[key(x, k)]`: `stage` sees whether `f` is a library's, and then gives it NumPy's arrays over
-the memory of ours; the call itself is made by a `functools.partial`, which has no frame of its own, so
-that warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of NumPy's. A module
-without libraries is compiled as it stands. What calls and keys do not carry (operators, what a library
-gives to a function of the user's and gets from it) takes the arrays' own protocols.
+The source of a covered module that imports a library is compiled with its calls staged
+(`_transformer`): `f(a, b)` as `back(stage(f, a, b)())`. `stage` sees whether `f` is a library's, and then
+gives it NumPy's arrays over the memory of ours; the call itself is made by a `functools.partial`, which has
+no frame of its own, so that warnings and tracebacks name the user's line; `back` makes AsNumpy's arrays of
+NumPy's, and `each` of what a library's iterator gives; `key` and `result` give a library's object, and a
+library that calls the user's function, NumPy's. A module without libraries is compiled as it stands. What
+these do not carry (most operators, what a library gives to a function of the user's) takes the arrays' own
+protocols.
 
 The standard library, and what merely hands objects on (`CARRIERS`), get them as they are, but for
 what they hand to a library's function that they get beside it (`submit(f, a)`, `assert_raises(E, f, a)`).
@@ -13,7 +15,6 @@ what they hand to a library's function that they get beside it (`submit(f, a)`, 
 
 import ast
 import builtins
-import copy
 import functools
 import importlib.machinery
 import importlib.util
@@ -23,8 +24,9 @@ import types
 
 from ._arrays import adopt, to_library
 from ._cover import root_of
+from ._transformer import NUMPYS_OWN, STANDARD, Transformer
 
-__all__ = ["Cells", "Crossing", "Finder", "Transformer"]
+__all__ = ["Cells", "Crossing", "Finder"]
 
 CARRIERS = frozenset(["pytest", "_pytest", "hypothesis", "IPython", "ipykernel", "cloudpickle"])
 USERS, LIBRARY, CARRIER = range(3)
@@ -32,215 +34,7 @@ _OURS = frozenset(["numpy", "asnumpy", "builtins", "__main__"])
 _BUILTIN = frozenset(
     cls for cls in (*vars(types).values(), *vars(builtins).values()) if isinstance(cls, type)
 )
-_STANDARD = frozenset(sys.stdlib_module_names)
-# Modules whose functions call others with arguments that they were given.
-_CALLERS = frozenset(
-    ["numpy.testing", "functools", "concurrent.futures", "threading", "multiprocessing"]
-)
-# Of NumPy's functions, which a library may pass on, those that do not ask arrays what they are.
-_NUMPYS_OWN = ("numpy.testing", "numpy.ma")
-_COMPILERS = frozenset(["jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "overload"])
-_STAGE, _BACK = "__asnumpy_stage__", "__asnumpy_back__"
-_KEY, _HOST = "__asnumpy_key__", "__asnumpy_host__"
 _IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][^#\n;(]*)", re.M)
-
-
-class Transformer(ast.NodeTransformer):
-    """Writes calls as stages, and keys of what may be a library's with `key`. Decorators, annotations,
-    calls of what by its name is no library's, and keys that are whole numbers by their form stay."""
-
-    def __init__(self):
-        self._counters = set()  # names that loops over ranges set
-        self._own = set()  # names of no library's modules, functions, classes
-
-    def visit_Module(self, node):
-        self._own = _own_names(node)
-        for loop in ast.walk(node):
-            if isinstance(loop, (ast.For, ast.comprehension)):
-                self._counters |= _counters_of(loop)
-        self.generic_visit(node)
-        body = node.body
-        at = 0
-        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            at = 1
-        while at < len(body) and getattr(body[at], "module", None) == "__future__":
-            at += 1
-        body.insert(at, _import())
-        return node
-
-    def visit_Call(self, node):
-        self.generic_visit(node)
-        function = node.func
-        if isinstance(function, ast.Name) and hasattr(builtins, function.id):
-            return node
-        if _root(function) in self._own:
-            return node
-        if isinstance(function, ast.Attribute) and _names_pytest(function.value):
-            return node
-        called = node
-        given = [*node.args, *(k.value for k in node.keywords)]
-        if not all(isinstance(x, ast.Constant) for x in given):
-            called = _call(_call(_STAGE, [function, *node.args], node, node.keywords), [], node)
-        return _call(_BACK, [called], node)
-
-    def visit_Subscript(self, node):
-        self.generic_visit(node)
-        if self._may_be_array(node.slice):
-            if _plain(node.value):
-                again = copy.deepcopy(node.value)
-                _loaded(again)
-            else:  # who it is, only its evaluation tells
-                again = ast.copy_location(ast.Constant(...), node)
-            node.slice = _call(_KEY, [again, node.slice], node.slice)
-        return node
-
-    def visit_Assign(self, node):
-        self.generic_visit(node)
-        target = node.targets[0]
-        held = isinstance(target, (ast.Subscript, ast.Attribute)) and len(node.targets) == 1
-        if held and _plain(target.value) and not isinstance(node.value, ast.Constant):
-            again = copy.deepcopy(target.value)
-            _loaded(again)
-            node.value = _call(_KEY, [again, node.value], node.value)
-        return node
-
-    def _may_be_array(self, key):
-        if isinstance(key, ast.Tuple):
-            return any(map(self._may_be_array, key.elts))
-        if isinstance(key, ast.BinOp):
-            return self._may_be_array(key.left) or self._may_be_array(key.right)
-        if isinstance(key, ast.UnaryOp):
-            return self._may_be_array(key.operand)
-        if isinstance(key, ast.Name):
-            return key.id not in self._counters
-        return not isinstance(key, (ast.Constant, ast.Slice, ast.Starred, ast.JoinedStr))
-
-    def visit_FunctionDef(self, node):
-        if any(map(self._compiles, node.decorator_list)):
-            return node
-        returns, node.returns = node.returns, None
-        self.visit_ClassDef(node)
-        node.returns = returns
-        if node.name == "__array__":  # who asks may be NumPy, which takes its own arrays alone
-            for found in ast.walk(node):
-                if isinstance(found, ast.Return) and found.value is not None:
-                    found.value = _call(_HOST, [found.value], found.value)
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def _compiles(self, decorator):
-        """Whether a decorator is one that compiles the function (Numba's), which then stays as it is."""
-        while isinstance(decorator, ast.Call):
-            decorator = decorator.func
-        name = decorator.attr if isinstance(decorator, ast.Attribute) else _root(decorator)
-        return name in _COMPILERS and _root(decorator) not in self._own
-
-    def visit_ClassDef(self, node):
-        kept, node.decorator_list = node.decorator_list, []
-        self.generic_visit(node)
-        node.decorator_list = list(map(self._decorator, kept))
-        return node
-
-    def _decorator(self, node):
-        """A decorator, of whose calls the arguments alone are visited."""
-        if isinstance(node, ast.Call):
-            node.func = self._decorator(node.func)
-            node.args = list(map(self.visit, node.args))
-            for keyword in node.keywords:
-                keyword.value = self.visit(keyword.value)
-        return node
-
-    def visit_arg(self, node):
-        return node
-
-    def visit_AnnAssign(self, node):
-        if node.value is not None:
-            node.value = self.visit(node.value)
-        return node
-
-    def visit_MatchClass(self, node):
-        return node
-
-
-def _import():
-    """The import of what staged source calls."""
-    given = {"stage": _STAGE, "back": _BACK, "key": _KEY, "host": _HOST}
-    names = [ast.alias(name, alias) for name, alias in given.items()]
-    made = ast.ImportFrom("asnumpy.auto._staged", names, 0)
-    for node in (made, *names):
-        node.lineno = node.end_lineno = 1
-        node.col_offset = node.end_col_offset = 0
-    return made
-
-
-def _call(function, arguments, place, keywords=()):
-    """A call at the place of a node; of a name or an expression."""
-    if isinstance(function, str):
-        function = ast.copy_location(ast.Name(function, ast.Load()), place)
-    return ast.copy_location(ast.Call(function, arguments, list(keywords)), place)
-
-
-def _counters_of(loop):
-    """Names that a loop over range() or enumerate() counts with."""
-    names = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(
-        loop.iter.func, ast.Name) else None  # fmt: skip
-    target = loop.target
-    if names == "enumerate" and isinstance(target, ast.Tuple):
-        target = target.elts[0]
-    known = names in ("range", "enumerate") and isinstance(target, ast.Name)
-    return {target.id} if known else set()
-
-
-def _own_names(module):
-    """Names that a module gives to what is no library's, and to nothing else: modules of NumPy and of
-    the standard library, what is imported from them, functions of its own without a decorator."""
-    found, others = set(), set()
-    for node in ast.walk(module):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            within = getattr(node, "module", None)
-            relative = getattr(node, "level", 0)
-            for alias in node.names:
-                root = root_of(alias.name if within is None else within)
-                whole = alias.name if within is None else within
-                known = not relative and (root in _STANDARD or root in ("numpy", "asnumpy"))
-                known = known and whole not in _CALLERS
-                name = alias.asname or (root if within is None else alias.name)
-                (found if known else others).add(name)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            plain = node in module.body and type(node) is ast.FunctionDef
-            (found if plain and not node.decorator_list else others).add(node.name)
-        elif isinstance(node, ast.arg):
-            others.add(node.arg)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            others.add(node.id)
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            others.add(node.name)
-    return found - others
-
-
-def _root(node):
-    """The name that an expression of attributes begins with; None: it is another expression."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _plain(node):
-    """Whether an expression is a name, or attributes of one: to evaluate it twice changes nothing."""
-    root = _root(node)
-    return root is not None and not root.startswith("@")
-
-
-def _loaded(node):
-    for part in ast.walk(node):
-        if hasattr(part, "ctx"):
-            part.ctx = ast.Load()
-
-
-def _names_pytest(node):
-    """Whether an expression is a module that pytest's rewriting of assertions names."""
-    return isinstance(node, ast.Name) and node.id.startswith("@")
 
 
 class Crossing:
@@ -263,14 +57,32 @@ class Crossing:
     def key(self, owner, x):
         """x as a key or value of an object: NumPy's, where the object's class is a library's, or `owner` is
         the ellipsis, for an object that is not known."""
-        if owner is ...:
-            return to_library(x)
-        cls = type(owner)
+        return to_library(x) if owner is ... or self.is_librarys(owner) else x
+
+    def in_library(self, frame):
+        """Whether the code of a frame is a library's."""
+        return self._named(frame.f_globals.get("__name__")) == LIBRARY
+
+    def is_librarys(self, x):
+        """Whether the class of an object, or one that it derives from, is a library's."""
+        cls = type(x)
         known = self._classes.get(cls)
         if known is None:
             known = any(self._kind_of_class(base) == LIBRARY for base in cls.__mro__)
             self._classes[cls] = known
-        return to_library(x) if known else x
+        return known
+
+    def each(self, x):
+        """x to be looped over; where it is a library's, its arrays become AsNumpy's."""
+        if type(x) is types.GeneratorType:
+            librarys = x.gi_frame is not None and self.in_library(x.gi_frame)
+        else:
+            librarys = self._kind_of_class(type(x)) == LIBRARY
+        return map(adopt, x) if librarys else x
+
+    def result(self, x, caller):
+        """What a function of the user's gives to the code of a frame."""
+        return to_library(x) if caller is not None and self.in_library(caller) else x
 
     def override(self, method, args, kwargs):
         """method(*args, **kwargs): an __array_ufunc__ or __array_function__ that answers for a function
@@ -299,9 +111,10 @@ class Crossing:
         if cls in (types.BuiltinFunctionType, types.MethodWrapperType):
             owner = function.__self__
             if owner is None or type(owner) is types.ModuleType:
-                return self._named(function.__module__)
+                return self._named(function.__module__ or getattr(owner, "__name__", None))
             return self._kind_of_class(owner if isinstance(owner, type) else type(owner))
-        if cls in _BUILTIN or root_of(cls.__module__) in _OURS or "cython" in cls.__module__:
+        root = root_of(cls.__module__)
+        if cls in _BUILTIN or (root in _OURS and root != "builtins") or "cython" in root:
             return self._named(getattr(function, "__module__", None))
         return self._kind_of_class(cls)
 
@@ -320,9 +133,9 @@ class Crossing:
 
     def _decide(self, name):
         root = root_of(name) if isinstance(name, str) else "builtins"
-        if root == "numpy" and name.startswith(_NUMPYS_OWN):
+        if root == "numpy" and name.startswith(NUMPYS_OWN):
             return LIBRARY
-        if root in _OURS or root in _STANDARD or root in CARRIERS:
+        if root in _OURS or root in STANDARD or root in CARRIERS:
             return USERS if name == "__main__" else CARRIER
         file = getattr(sys.modules.get(name), "__file__", None)
         users = self._cover.named(name, file) if file or name not in sys.modules else False
@@ -347,7 +160,7 @@ class Crossing:
 
     def _names_library(self, name):
         root = root_of(name)
-        if not root or root in _OURS or root in _STANDARD or root in CARRIERS:
+        if not root or root in _OURS or root in STANDARD or root in CARRIERS:
             return False
         try:
             spec = importlib.util.find_spec(root)

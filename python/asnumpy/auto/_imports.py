@@ -13,7 +13,7 @@ from . import _names
 
 __all__ = ["install", "uninstall"]
 
-_before = {}
+_mine = []  # (module, the function that is put there, the one before)
 
 
 def _numpys(name):
@@ -22,10 +22,7 @@ def _numpys(name):
 
 def install(cover):
     """Begins to answer imports by `cover`."""
-    if _before:
-        uninstall()
     plain, plain_module = builtins.__import__, importlib.import_module
-    _before.update({"import": plain, "module": plain_module})
 
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
         try:
@@ -35,7 +32,7 @@ def install(cover):
             if error.__traceback__ is not None:
                 error.__traceback__ = error.__traceback__.tb_next
             raise
-        if level or not _numpys(name):
+        if level or not _numpys(name) or not _mine:
             return found
         caller = sys._getframe(1)
         if not cover.namespace(caller.f_globals if globals is None else globals, caller):
@@ -49,16 +46,23 @@ def install(cover):
             if error.__traceback__ is not None:
                 error.__traceback__ = error.__traceback__.tb_next
             raise
-        if not _numpys(name):
+        if not _numpys(name) or not _mine:
             return found
         caller = sys._getframe(1)
         return _names.ours(name) if cover.namespace(caller.f_globals, caller) else found
 
     import_module.__doc__ = plain_module.__doc__
-    builtins.__import__, importlib.import_module = __import__, import_module
+    for owner, function, before in (
+        (builtins, __import__, plain),
+        (importlib, import_module, plain_module),
+    ):
+        setattr(owner, function.__name__, function)
+        _mine.append((owner, function, before))
 
 
 def uninstall():
-    """Ends it."""
-    builtins.__import__ = _before.pop("import")
-    importlib.import_module = _before.pop("module")
+    """Ends it. What others have put over it meanwhile stays, and is passed through."""
+    while _mine:
+        owner, function, before = _mine.pop()
+        if getattr(owner, function.__name__) is function:
+            setattr(owner, function.__name__, before)

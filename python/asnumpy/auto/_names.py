@@ -5,17 +5,21 @@ lacks is missing here, too, with NumPy's message. A module is of the plain modul
 everything that looks for modules finds one; names are filled in as they are asked for.
 """
 
+import functools
 import importlib
 import sys
 import threading
 import types
 
+import numpy
+
 import asnumpy
+from asnumpy import _support
 
 from . import _numba, _random
 from ._cover import root_of
 
-__all__ = ["numpys_module", "ours", "pairs", "renew"]
+__all__ = ["complete", "numpys_module", "ours", "pairs", "renew", "take_back"]
 
 _made = {}  # NumPy's name -> the module for covered code
 _theirs = {}  # id of such a module -> NumPy's
@@ -30,7 +34,7 @@ def _counterpart(name):
     """AsNumpy's module for NumPy's of that name, or None: it has none of its own."""
     if name == "numpy":
         return asnumpy
-    if name == "numpy.random":
+    if name.startswith("numpy.random"):  # and what lies in it: the state is NumPy's
         return _random
     if "._" in name:  # NumPy's inside; ours is another
         return None
@@ -99,6 +103,33 @@ def _chosen(name, mine, key, theirs):
     if found is theirs and watch is not None and not key.startswith("_"):
         return watch(f"{name}.{key}", theirs)
     return theirs if isinstance(found, types.ModuleType) else found
+
+
+_LACKING = AttributeError("AsNumpy's arrays have none of that name")
+_completed = []
+
+
+def complete():
+    """Gives arrays the public methods and attributes that NumPy's have and they lack: NumPy's, on its array
+    over the same memory."""
+    for name in dir(numpy.ndarray):
+        if not name.startswith("_") and not hasattr(asnumpy.ndarray, name):
+            setattr(asnumpy.ndarray, name, _numpys_attribute(name))
+            _completed.append(name)
+
+
+def _numpys_attribute(name):
+    def ask(self, *args, **kwargs):
+        return _support.on_host(name, (self, *args), kwargs, _LACKING)
+
+    plain = getattr(numpy.ndarray, name)
+    return functools.update_wrapper(ask, plain) if callable(plain) else property(ask)
+
+
+def take_back():
+    """Ends complete()."""
+    while _completed:
+        delattr(asnumpy.ndarray, _completed.pop())
 
 
 def numpys_module(module):

@@ -4,22 +4,27 @@ AsNumpy's generators draw the same numbers, but a library knows NumPy's alone: i
 `isinstance(seed, numpy.random.Generator)`, and without a seed it draws from NumPy's one global
 state. A program that gives one generator to its own code and to a library, or that seeds the global
 state for both, must see one stream. So the state is NumPy's, and the classes are subclasses of NumPy's.
+A library that draws from a generator of the program's gets NumPy's arrays: who draws is told by the frame.
 """
 
 import functools
+import sys
 
 import numpy
 
-from ._arrays import adopt, pass_back, to_numpy
+from asnumpy._host_values import host_copy
+
+from . import _staged
+from ._arrays import adopt, pass_back
 
 __all__ = ["Generator", "RandomState"]
 
 
 def _called(plain, args, kwargs, at):
-    """plain(*args, **kwargs) on NumPy's arrays. The argument `at`, or out=, is written: an array that the
+    """plain(*args, **kwargs) on NumPy's arrays, for who called the caller. The argument `at`, or out=, is written: an array that the
     host does not reach gets what was written to its copy."""
-    host = [to_numpy(x) for x in args]
-    named = {k: to_numpy(v) for k, v in kwargs.items()} if kwargs else kwargs
+    host = [host_copy(x) for x in args]
+    named = {k: host_copy(v) for k, v in kwargs.items()} if kwargs else kwargs
     result = plain(*host, **named)
     out = kwargs.get("out")
     if out is not None:
@@ -27,6 +32,9 @@ def _called(plain, args, kwargs, at):
         return out
     if at is not None:
         pass_back(*((args[at], host[at]) if len(args) > at else (kwargs["x"], named["x"])))
+    crossing = _staged.crossing
+    if crossing is not None and crossing.in_library(sys._getframe(2)):
+        return result
     return adopt(result)
 
 
@@ -63,12 +71,20 @@ def _spawn(self, n_children):
     return [type(self)(bits) for bits in self.bit_generator.spawn(n_children)]
 
 
+class _AsNumpys(type):
+    """Of the classes below: what a library made is an instance, too."""
+
+    def __instancecheck__(cls, x):
+        own = cls in (Generator, RandomState)
+        return isinstance(x, cls.__base__) if own else type.__instancecheck__(cls, x)
+
+
 _NAMES = {"__module__": "numpy.random", "__slots__": ()}
 _OF_GENERATOR = _methods_of(numpy.random.Generator)
-Generator = type(
+Generator = _AsNumpys(
     "Generator", (numpy.random.Generator,), {**_OF_GENERATOR, "spawn": _spawn, **_NAMES}
 )
-RandomState = type(
+RandomState = _AsNumpys(
     "RandomState", (numpy.random.RandomState,), {**_methods_of(numpy.random.RandomState), **_NAMES}
 )
 
@@ -77,7 +93,7 @@ RandomState = type(
 def default_rng(seed=None):
     if isinstance(seed, numpy.random.Generator):
         return seed
-    made = numpy.random.default_rng(to_numpy(seed))
+    made = numpy.random.default_rng(host_copy(seed))
     return Generator(made.bit_generator)
 
 

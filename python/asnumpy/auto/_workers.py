@@ -3,7 +3,8 @@
 A forked child has it. A child that starts afresh (spawn, forkserver) reads what its parent sends it
 before it imports the parent's main module; a part of that is an object whose reading installs the
 mode. pytest gets a plugin by PYTEST_PLUGINS, which its workers inherit, with the options in
-ASNUMPY_AUTO; the plugin also lets pytest's own compiler of test modules stage their calls.
+ASNUMPY_AUTO; the plugin also lets pytest's own compiler of test modules stage their calls. Where the first
+process makes a report, ASNUMPY_AUTO_REPORT names the folder where each leaves what it counts.
 """
 
 import ast
@@ -11,9 +12,11 @@ import json
 import multiprocessing.spawn
 import os
 
-__all__ = ["options_of_environment", "pass_on", "pass_on_no_more", "stage_tests", "to_pytest"]
+__all__ = ["REPORT", "options_of_environment", "pass_on", "pass_on_no_more", "record", "stage_tests",
+           "to_pytest"]  # fmt: skip
 
 VARIABLE = "ASNUMPY_AUTO"
+REPORT = "ASNUMPY_AUTO_REPORT"
 _KEY = "asnumpy_auto"  # of what multiprocessing sends, which ignores keys that it does not know
 _PLUGIN = "asnumpy.auto._pytest"
 
@@ -32,6 +35,18 @@ def _install(options):
     from . import install
 
     install(**options)
+    recorder = record()
+    if recorder is not None:
+        recorder.leave_at_end()
+
+
+def record():
+    """Lets this process count, if the first one makes a report; what ends that, or None."""
+    if REPORT not in os.environ:
+        return None
+    from ._recorder import begin
+
+    return begin()
 
 
 def pass_on(options):

@@ -13,6 +13,7 @@ from numpy.testing import (  # noqa: F401
 
 from .. import _core
 from .._core import asarray as _asarray
+from .._host_values import converted as _converted
 
 # What compares no arrays, and facts about the interpreter and the platform: calls that are watched get
 # their arguments as they are.
@@ -26,16 +27,16 @@ for _name in ("assert_no_gc_cycles", "assert_no_warnings", "assert_raises", "ass
         globals()[_name] = getattr(_host, _name)
 
 
-def _to_host(x):
+def _one_to_host(x):
     if _core._is_array(x):
         return _np.asarray(x)
-    if type(x) in (list, tuple):
-        return type(x)(map(_to_host, x))
     if hasattr(type(x), "__array__") and not isinstance(x, (_np.ndarray, _np.generic)):
         return _np.asarray(_asarray(x))  # its __array__ may give an array on a device
-    if type(x) is dict:
-        return {k: _to_host(v) for k, v in x.items()}
     return x
+
+
+def _to_host(x):
+    return _converted(x, _one_to_host)
 
 
 def on_host(function):

@@ -74,7 +74,7 @@ static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t n
     if (!all_usual(args, total, 0) || (self->takes_like && kwnames))
         return PyObject_Vectorcall(self->careful, args, nargsf, kwnames);
     PyObject *r = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
-    if (ASN_LIKELY(r != NULL) || !PyErr_ExceptionMatches(asn_py.host_dtype)) return r;
+    if (ASN_LIKELY(r != NULL) || !asn_host_may_answer()) return r;
     return asn_host_retry(object, args, nargs, kwnames);
 }
 

@@ -8,8 +8,8 @@
  * A call whose arguments are arrays of ours and plain objects goes straight to the C
  * function. Others are asked first, in NumPy's order: an __array_function__ among the
  * arguments, a subclass's method of the function's name, NumPy for its own subclasses, a
- * method of a foreign first argument. After a failure with HostDtypeError NumPy's
- * function makes the call, on the host. */
+ * method of a foreign first argument. After a failure that NumPy may answer
+ * (asn_host_may_answer) its function makes the call, on the host. */
 #include "python/docs.h"
 #include "python/functions/function.h"
 
@@ -27,7 +27,7 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     asn_function_def *def = ((asn_function *)self)->def;
     PyObject *v[ASN_MAX_ARGS];
     if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, nargs, kwnames, v) < 0))
-        return NULL;
+        return asn_host_may_answer() ? asn_host_retry(self, args, nargs, kwnames) : NULL;
     PyObject *r = def->call(v);
     /* What stands for *args is a tuple made for the call, for **kwargs a dict. */
     if (def->signature.var_positional) Py_XDECREF(v[def->signature.positional]);
@@ -38,8 +38,7 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
         return NULL;
     }
     if (ASN_LIKELY(r != NULL)) return r;
-    if (PyErr_ExceptionMatches(asn_py.host_dtype))
-        return asn_host_retry(self, args, nargs, kwnames);
+    if (asn_host_may_answer()) return asn_host_retry(self, args, nargs, kwnames);
     if (PyErr_ExceptionMatches(asn_py.override_error))
         return asn_function_override(self, args, nargs, kwnames);
     return NULL;

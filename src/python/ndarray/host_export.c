@@ -130,7 +130,7 @@ static void buffer_strides(const asn_layout *l, bool fortran, int64_t *strides) 
 
 /* Whether several indices show one element (np.broadcast_to, a view of stride 0). */
 static bool is_stretched(const asn_layout *l) {
-    for (int d = 0; d < l->ndim; d++)
+    for (int d = 0; d < l->ndim && l->size; d++)
         if (l->strides[d] == 0 && l->shape[d] > 1) return true;
     return false;
 }
@@ -290,17 +290,29 @@ PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames) {
     return dict;
 }
 
+bool asn_host_may_answer(void) {
+    if (PyErr_ExceptionMatches(asn_py.host_dtype)) return true;
+    return asn_py.override_hook && !PyErr_ExceptionMatches(asn_py.override_error) &&
+           (PyErr_ExceptionMatches(PyExc_TypeError) ||
+            PyErr_ExceptionMatches(PyExc_NotImplementedError));
+}
+
 /* (Contract in core.h.) Holds the first error while the helper runs: it is raised again
  * where the helper returns NotImplemented, and replaced by the helper's own otherwise. */
 PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames) {
     PyObject *type, *value, *trace, *result = NULL;
+    bool known = PyErr_ExceptionMatches(asn_py.host_dtype);
     PyErr_Fetch(&type, &value, &trace);
+    if (!known) { /* the helper looks at it */
+        PyErr_NormalizeException(&type, &value, &trace);
+        if (trace) PyException_SetTraceback(value, trace);
+    }
     PyObject *positional = asn_tuple_of(args, nargs);
     PyObject *keywords = asn_keywords_of(args + nargs, kwnames);
     if (positional && keywords) {
-        PyObject *all[3] = {callable, positional, keywords};
-        result = asn_support_call("on_host", all, 3);
+        PyObject *all[4] = {callable, positional, keywords, known ? NULL : value};
+        result = asn_support_call("on_host", all, known ? 3 : 4);
     }
     Py_XDECREF(positional);
     Py_XDECREF(keywords);

@@ -1,4 +1,5 @@
-/* L3 python: what is an instance of asnumpy.ndarray: our arrays and NumPy's.
+/* L3 python: what is an instance of asnumpy.ndarray: our arrays and NumPy's. And of
+ * ufunc: those of NumPy and of libraries (scipy.special) are of its class.
  *
  * A program asks isinstance(x, np.ndarray), issubclass or a match statement and registers
  * np.ndarray with functools.singledispatch. What it means holds for text, dates, objects
@@ -14,32 +15,41 @@
  * class as bases, as NumPy's subclasses do: Python refuses two unrelated metaclasses. */
 #include "python/core.h"
 
-/* Whether a class is ndarray's or NumPy's, or derived of one. */
-static bool is_array_type(PyObject *cls) {
-    return PyType_Check(cls) && (PyType_IsSubtype((PyTypeObject *)cls, asn_py.ndarray) ||
-                                 PyType_IsSubtype((PyTypeObject *)cls, &PyArray_Type));
+/* NumPy's class of what ours is a class of; NULL: it is another class, a subclass too. */
+static PyTypeObject *numpys(PyObject *cls) {
+    return (PyTypeObject *)cls == asn_py.ndarray ? &PyArray_Type
+           : (PyTypeObject *)cls == asn_py.ufunc ? asn_py.numpy_ufunc
+                                                 : NULL;
+}
+
+/* Whether a class is ours or NumPy's, or derived of one. */
+static bool is_either(PyObject *cls, PyObject *ours, PyTypeObject *theirs) {
+    return PyType_Check(cls) &&
+           (PyType_IsSubtype((PyTypeObject *)cls, (PyTypeObject *)ours) ||
+            PyType_IsSubtype((PyTypeObject *)cls, theirs));
 }
 
 /* isinstance(x, cls). An object may say that its class is another than its type (proxies,
  * unittest.mock). */
 static PyObject *instance_check(PyObject *cls, PyObject *x) {
     if (PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)cls)) Py_RETURN_TRUE;
-    if ((PyTypeObject *)cls != asn_py.ndarray)
-        return PyObject_CallFunctionObjArgs(asn_py.abc_instance, cls, x, NULL);
-    if (PyArray_Check(x)) Py_RETURN_TRUE;
+    PyTypeObject *theirs = numpys(cls);
+    if (!theirs) return PyObject_CallFunctionObjArgs(asn_py.abc_instance, cls, x, NULL);
+    if (PyType_IsSubtype(Py_TYPE(x), theirs)) Py_RETURN_TRUE;
     PyObject *told = PyObject_GetAttr(x, asn_py.s_class);
     if (!told && !PyErr_ExceptionMatches(PyExc_AttributeError)) return NULL;
     PyErr_Clear();
-    bool is = told && told != (PyObject *)Py_TYPE(x) && is_array_type(told);
+    bool is = told && told != (PyObject *)Py_TYPE(x) && is_either(told, cls, theirs);
     Py_XDECREF(told);
     return PyBool_FromLong(is);
 }
 
 /* issubclass(other, cls). */
 static PyObject *subclass_check(PyObject *cls, PyObject *other) {
-    if ((PyTypeObject *)cls != asn_py.ndarray)
+    PyTypeObject *theirs = numpys(cls);
+    if (!theirs)
         return PyObject_CallFunctionObjArgs(asn_py.abc_subclass, cls, other, NULL);
-    if (PyType_Check(other)) return PyBool_FromLong(is_array_type(other));
+    if (PyType_Check(other)) return PyBool_FromLong(is_either(other, cls, theirs));
     PyErr_SetString(PyExc_TypeError, "issubclass() arg 1 must be a class");
     return NULL;
 }
@@ -83,4 +93,9 @@ int asn_instances_init(PyObject *module, PyTypeObject *type) {
      * own. The type is nobody else's yet; it owns its type. */
     Py_SET_TYPE((PyObject *)type, (PyTypeObject *)meta);
     return PyModule_AddFunctions(module, functions);
+}
+
+void asn_instances_share(PyTypeObject *type) {
+    Py_SET_TYPE((PyObject *)type,
+                (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(asn_py.ndarray)));
 }

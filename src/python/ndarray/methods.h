@@ -22,7 +22,7 @@
     PyObject *v[ASN_MAX_ARGS];                                                           \
     if (asn_args_parse(&sig, args, nargs, kwnames, v) < 0) return NULL
 
-/* After a method failed: where it is HostDtypeError that is set, what NumPy's method of
+/* After a method failed: where NumPy may answer (asn_host_may_answer), what its method of
  * that name makes of the call on the host; else NULL, with the error as it is. */
 PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *args,
                              Py_ssize_t nargs, PyObject *kwnames);

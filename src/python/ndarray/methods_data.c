@@ -48,7 +48,7 @@ int asn_complex_check(asn_dtype from, asn_dtype to) {
 
 PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *args,
                              Py_ssize_t nargs, PyObject *kwnames) {
-    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    if (!asn_host_may_answer()) return NULL;
     Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *type, *value, *trace, *r = NULL;
     /* The exception is put aside: the two allocations must not run with it set. */

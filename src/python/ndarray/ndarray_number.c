@@ -65,6 +65,27 @@ static PyObject *binary_on_host(PyObject *a, PyObject *b, binaryfunc host_operat
     return r;
 }
 
+/* Whether an operand is a library's object, which in the mode of asnumpy.auto meets
+ * NumPy's arrays alone. */
+static bool is_librarys(PyObject *obj) {
+    if (ASN_LIKELY(!asn_py.override_hook) || is_known(obj) || asn_is_ndarray(obj))
+        return false;
+    PyObject *r = asn_support_call("is_librarys", &obj, 1);
+    bool librarys = r == Py_True;
+    if (!r) PyErr_WriteUnraisable(obj);
+    Py_XDECREF(r);
+    return librarys;
+}
+
+/* The operator with a library's object: as NumPy's array has it, a plain array as ours.
+ */
+static PyObject *binary_with_library(PyObject *a, PyObject *b, binaryfunc operator) {
+    PyObject *host = binary_on_host(a, b, operator);
+    PyObject *r = host ? asn_support_call("_device", &host, 1) : NULL;
+    Py_XDECREF(host);
+    return r;
+}
+
 /* a op b, where at least one is an array. The pairs that programs have most come first:
  * two plain arrays, an array and a float. */
 static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_operator) {
@@ -74,6 +95,8 @@ static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_ope
     if (asn_is_ndarray_exact(a) && PyFloat_CheckExact(b))
         return asn_ufunc_apply(op, pair);
     bool left = asn_is_ndarray(a);
+    if (ASN_UNLIKELY(is_librarys(left ? b : a)))
+        return binary_with_library(a, b, host_operator);
     /* The second operand was asked after the first one refused: it is the last to ask. */
     if (left && ASN_UNLIKELY(gives_way(a, b, false))) Py_RETURN_NOTIMPLEMENTED;
     if (ASN_UNLIKELY(asn_is_foreign(left ? b : a)))
@@ -153,6 +176,8 @@ static PyObject *number_matmul(PyObject *a, PyObject *b) {
         if (r || PyErr_Occurred()) return r;
     }
     bool left = asn_is_ndarray(a);
+    if (is_librarys(left ? b : a))
+        return binary_with_library(a, b, PyNumber_MatrixMultiply);
     if (gives_way(left ? a : b, left ? b : a, false)) Py_RETURN_NOTIMPLEMENTED;
     if (asn_is_foreign(left ? b : a))
         return binary_on_host(a, b, PyNumber_MatrixMultiply);
@@ -378,11 +403,13 @@ PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
         if (equality &&
             (other == Py_None || PyUnicode_Check(other) || PyBytes_Check(other)))
             return unequal(self, op == Py_NE);
-        if (gives_way(self, other, false)) Py_RETURN_NOTIMPLEMENTED;
-        if (asn_is_foreign(other)) {
+        bool librarys = is_librarys(other);
+        if (!librarys && gives_way(self, other, false)) Py_RETURN_NOTIMPLEMENTED;
+        if (librarys || asn_is_foreign(other)) {
             PyObject *host = asn_host_view(self);
             PyObject *r = host ? PyObject_RichCompare(host, other, op) : NULL;
             Py_XDECREF(host);
+            if (r && librarys) Py_SETREF(r, asn_support_call("_device", &r, 1));
             return r;
         }
     }

@@ -573,7 +573,7 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
             if (r || PyErr_Occurred()) return r;
         }
     r = call_on_device(u, args, nargs, kwnames);
-    if (!r && PyErr_ExceptionMatches(asn_py.host_dtype))
+    if (!r && asn_host_may_answer())
         return asn_host_retry((PyObject *)u, args, nargs, kwnames);
     return r;
 }

@@ -275,10 +275,10 @@ static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t 
     }
 
 /* After NAME_on_device failed: NumPy's method of that name, on the host, where the error
- * is HostDtypeError; else NULL, with the error as it is. */
+ * is one for it (asn_host_may_answer); else NULL, with the error as it is. */
 static PyObject *retry(PyObject *self, const char *name, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames) {
-    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    if (!asn_host_may_answer()) return NULL;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *bound = PyObject_GetAttrString(self, name);

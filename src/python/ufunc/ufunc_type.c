@@ -339,6 +339,7 @@ int asn_ufunc_init_type(PyObject *module) {
     asn_py.ufunc = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     asn_py.ufuncs = PyDict_New();
     if (!asn_py.ufunc || !asn_py.ufuncs || set_doc(asn_py.ufunc) < 0) return -1;
+    asn_instances_share(asn_py.ufunc);
     if (PyModule_AddObjectRef(module, "ufunc", (PyObject *)asn_py.ufunc) < 0 ||
         PyModule_AddObjectRef(module, "ufuncs", asn_py.ufuncs) < 0 ||
         register_rows(module) < 0)
