@@ -90,7 +90,9 @@ def _place_of_path_finder():
 
 
 def uninstall():
-    """Ends the mode, as often as it was installed: what was imported keeps what it has, and later imports get NumPy.
+    """Ends the mode, as often as it was installed: later imports get NumPy.
+
+    What was imported keeps what it has.
 
     Returns
     -------
