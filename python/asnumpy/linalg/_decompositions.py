@@ -16,6 +16,8 @@ _linalg, pinv = _core._linalg, _core._linalg_pinv
 (
     _QR, _QR_RAW, _QR_R, _SVD, _SVDVALS, _EIG, _EIGVALS, _EIGH, _EIGVALSH, _LSTSQ,
 ) = range(5, 15)  # fmt: skip
+# Real eigenvalues are shown as real numbers; from NumPy 2.5 on eig and eigvals give complex ones always.
+_REAL = not _core._NUMPY_2_5
 _WIDE = {"f": _np.float64, "F": _np.complex128}
 _NO_EIGENVALUES = "Eigenvalues did not converge"
 _NO_SINGULAR_VALUES = "SVD did not converge"
@@ -98,12 +100,12 @@ def _widened(a):
 
 def eig(a):
     """Eigenvalues and right eigenvectors of length 1; real where all eigenvalues are."""
-    return EigResult(*_core._linalg_eig(a, True))
+    return EigResult(*_core._linalg_eig(a, True, _REAL))
 
 
 def eigvals(a):
     """The eigenvalues; real where all of them are."""
-    return _core._linalg_eig(a, False)
+    return _core._linalg_eig(a, False, _REAL)
 
 
 def _is_upper(uplo):

@@ -54,13 +54,15 @@ def _floating(c):
 class Family:
     """The recurrence and integrals of a family, as functions of n, and what follows from them."""
 
-    def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, maxpower=16):
+    def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, maxpower=16,
+                 real_roots=False):  # fmt: skip
         zero = lambda n: 0.0 * n  # noqa: E731
         self.name = name
         self.up, self.mid, self.down = up, mid or zero, down or zero
         self.rise, self.level, self.fall = rise, level or zero, fall or zero
         self.banded = level is not None or fall is not None
         self.maxpower = maxpower
+        self.real_roots = real_roots  # NumPy 2.5 too shows real roots as real numbers
 
     # ---- arithmetic
 
@@ -355,17 +357,16 @@ class Family:
 
     def roots(self, c):
         """The roots of a series, sorted."""
-        from ..linalg import eigvals
-
         (c,) = as_series([c])
         if len(c) < 2:
             return _core.array([], dtype=c.dtype)
         if len(c) == 2:
             return self.companion(c)[0]
         matrix = self.companion(c)
+        real = self.real_roots or not _core._NUMPY_2_5
         if _np.any(self.down(_np.arange(3.0))):  # turned it loses less; that of powers loses more
             matrix = matrix[::-1, ::-1]
-        return _core.sort(eigvals(matrix))
+        return _core.sort(_core._linalg_eig(matrix, False, real))
 
     def fit(self, x, y, deg, rcond=None, full=False, w=None):
         """The least-squares series of degree deg (or of the degrees in deg) through points.
@@ -488,6 +489,39 @@ _FUNCTIONS = [
 ]  # fmt: skip
 
 
+# What the functions of the families that take points of any dimension say.
+_VALND = """Values at points of n dimensions of the series with coefficients c[i, j, ...].
+
+        Parameters
+        ----------
+        pts : sequence of n array_like, or array of shape (n, ...)
+            The points' coordinates, an array for each dimension, all of one shape.
+        c : array_like, shape (d1, ..., dn, ...)
+            The coefficient of P_i(x1) P_j(x2) ... at c[i, j, ...]; behind the first n axes,
+            several sets of coefficients. Missing axes have extent 1.
+
+        Returns
+        -------
+        ndarray or scalar
+            One value for each point, of shape c.shape[n:] + pts[0].shape.
+
+        Raises
+        ------
+        ValueError
+            If the coordinates have different shapes.
+        IndexError
+            If pts is empty.
+
+        Examples
+        --------
+        >>> from asnumpy.{module} import {prefix}val2d, {prefix}valnd
+        >>> x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+        >>> c = [[1.0, 2.0], [3.0, 4.0]]
+        >>> np.array_equal({prefix}valnd((x, y), c), {prefix}val2d(x, y, c))
+        True
+        """
+
+
 def functions(family, prefix, module):
     """The module-level functions of a family, by name: chebadd, chebval2d, ..."""
     made = {}
@@ -514,6 +548,11 @@ def functions(family, prefix, module):
         """Values at the points (x, y, z) of the series with coefficients c[i, j, k]."""
         return family.nd_val(c, x, y, z)
 
+    def valnd(pts, c):
+        return family.nd_val(c, *pts)
+
+    valnd.__doc__ = _VALND.format(prefix=prefix, module=module.removeprefix("asnumpy."))
+
     def grid2d(x, y, c):
         """Values on the grid x times y of the series with coefficients c[i, j]."""
         return family.grid(c, x, y)
@@ -530,6 +569,6 @@ def functions(family, prefix, module):
         """P_i(x) P_j(y) P_k(z) for all i, j, k up to the degrees deg, along a new last axis."""
         return family.nd_vander((x, y, z), deg)
 
-    for function in (pow, val2d, val3d, grid2d, grid3d, vander2d, vander3d):
+    for function in (pow, val2d, val3d, valnd, grid2d, grid3d, vander2d, vander3d):
         define(prefix + function.__name__, function)
     return made
