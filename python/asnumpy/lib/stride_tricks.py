@@ -1,5 +1,6 @@
 """Views with chosen strides."""
 
+import inspect
 import operator
 from itertools import accumulate
 
@@ -12,11 +13,12 @@ from .._support import host_all as _host_all
 __all__ = ["as_strided", "sliding_window_view"]
 
 
-def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
+def as_strided(x, shape=None, strides=None, subok=False, writeable=True, *, check_bounds=None):
     """A view with any shape and strides over the memory of x, inside its bounds."""
     x = _core.array(x, copy=None, subok=subok)
     if not _core._is_array(x):  # of a dtype that the device lacks
-        return _host.as_strided(x, shape, strides, subok, writeable)
+        asked = {} if check_bounds is None else {"check_bounds": check_bounds}
+        return _host.as_strided(x, shape, strides, subok, writeable, **asked)
     shape = x.shape if shape is None else tuple(shape)
     if strides is not None:
         strides = tuple(strides)
@@ -29,6 +31,11 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     if view.flags.writeable and not writeable:
         view.flags.writeable = False
     return view
+
+
+if not _core._NUMPY_2_5:  # whose signature has no check_bounds=; the bounds are checked in any case
+    _shown = inspect.signature(as_strided)
+    as_strided.__signature__ = _shown.replace(parameters=list(_shown.parameters.values())[:-1])
 
 
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):

@@ -167,29 +167,34 @@ static PyObject *index_array(PyObject *obj) {
     return NULL;
 }
 
-/* out= of take and compress. NumPy before 2.5 wants out, as a buffer to write, to cast
- * safely to the result's dtype; 2.5 lets every dtype pass, and warns where the result is
- * cast to another kind: of out read as a buffer (complex to real) and of what is written.
- * -1: refused. */
-static int check_picked(asn_dtype out, asn_dtype result) {
-    if (!asn_numpy_2_5()) {
-        if (asn_can_cast(out, result, ASN_CASTING_SAFE)) return 0;
-        PyErr_Format(PyExc_TypeError,
-                     "Cannot cast array data from dtype('%s') to dtype('%s') according to "
-                     "the rule 'safe'",
-                     asn_dtype_name(out), asn_dtype_name(result));
-        return -1;
-    }
-    if (asn_is_complex(out) && !asn_is_complex(result) && result != ASN_BOOL &&
-        PyErr_WarnEx(asn_py.complex_warning,
-                     "Casting complex values to real discards the imaginary part", 1) < 0)
-        return -1;
+/* NumPy 2.5's warnings of out= of another kind than the result. -1: one is an error. */
+static int warn_of_kind(asn_dtype out, asn_dtype result) {
     if (asn_can_cast(result, out, ASN_CASTING_SAME_KIND)) return 0;
     return PyErr_WarnEx(
         PyExc_DeprecationWarning,
         "Implicit casting of output to a different kind is deprecated. In a future "
         "version, this will result in an error. (Deprecated NumPy 2.5)",
         1);
+}
+
+/* out= of take and compress. NumPy before 2.5 wants out, as a buffer to write, to cast
+ * safely to the result's dtype; 2.5 lets every dtype pass. Both read out into a buffer of
+ * the result's dtype and write it back, and warn where either takes imaginary parts. -1:
+ * refused. */
+static int check_picked(asn_dtype out, asn_dtype result) {
+    if (!asn_numpy_2_5() && !asn_can_cast(out, result, ASN_CASTING_SAFE)) {
+        PyErr_Format(PyExc_TypeError,
+                     "Cannot cast array data from dtype('%s') to dtype('%s') according to "
+                     "the rule 'safe'",
+                     asn_dtype_name(out), asn_dtype_name(result));
+        return -1;
+    }
+    if (asn_numpy_2_5() && warn_of_kind(out, result) < 0) return -1;
+    if (asn_is_complex(out) == asn_is_complex(result) || out == ASN_BOOL ||
+        result == ASN_BOOL)
+        return 0;
+    return PyErr_WarnEx(asn_py.complex_warning,
+                        "Casting complex values to real discards the imaginary part", 1);
 }
 
 /* result copied into out, which is returned; takes result. The shapes are to be equal,

@@ -363,6 +363,12 @@ static const PyType_Slot fixed_slots[] = {
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},
 };
 
+/* Removes a parameter that NumPy's signature has not got. */
+static void hide(char *doc, const char *parameter) {
+    char *at = strstr(doc, parameter);
+    if (at) memmove(at, at + strlen(parameter), strlen(at + strlen(parameter)) + 1);
+}
+
 /* Puts the texts of src/python/docs behind the methods' signatures, and in the
  * attributes' place. Those of methods are joined once and live as long as the type. */
 static int add_docs(void) {
@@ -379,6 +385,7 @@ static int add_docs(void) {
         if (!joined) return -1;
         memcpy(joined, m->ml_doc, head);
         memcpy(joined + head, text, length);
+        if (!asn_numpy_2_5()) hide(joined, ", descending=None");
         m->ml_doc = joined;
     }
     return 0;
