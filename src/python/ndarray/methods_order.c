@@ -22,29 +22,27 @@ static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable,
                         "Cannot specify order when the array has no fields.");
         return -1;
     }
-    if (asks_stable || asks_order) {
-        if (kind && kind != Py_None) {
-            PyErr_SetString(PyExc_ValueError,
-                            "`kind` and keyword parameters can't be provided at "
-                            "the same time. Use only one of them.");
+    if (kind && kind != Py_None) {
+        const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
+        /* NumPy looks at the first letter alone, in either case: quick, heap, merge,
+         * stable. */
+        char first = text ? (char)(*text | 0x20) : 0;
+        if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
+            if (!PyErr_Occurred())
+                PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
+                             "sort kind must be one of 'quick', 'heap', or 'stable' "
+                             "(got %R)",
+                             kind);
             return -1;
         }
-        if (asks_stable && asn_bool_from_py(stable, &unused) < 0) return -1;
-        return asks_order ? asn_bool_from_py(descending, falls) : 0;
-    }
-    if (!kind || kind == Py_None) return 0;
-    const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
-    /* NumPy looks at the first letter alone, in either case: quick, heap, merge, stable.
-     */
-    char first = text ? (char)(*text | 0x20) : 0;
-    if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
-        if (!PyErr_Occurred())
-            PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
-                         "sort kind must be one of 'quick', 'heap', or 'stable' (got %R)",
-                         kind);
+        if (!asks_stable && !asks_order) return 0;
+        PyErr_SetString(PyExc_ValueError,
+                        "`kind` and keyword parameters can't be provided at "
+                        "the same time. Use only one of them.");
         return -1;
     }
-    return 0;
+    if (asks_stable && asn_bool_from_py(stable, &unused) < 0) return -1;
+    return asks_order ? asn_bool_from_py(descending, falls) : 0;
 }
 
 /* Positions along the axis that a partition is for; none: a whole sort, which may be a
