@@ -65,6 +65,11 @@ static PyObject *counted(PyObject *given) {
         return NULL;
     PyErr_Clear();
     if (x && (asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_BOOL)) return x;
+    if (x && asn_of(x)->layout.ndim == 0) { /* told before what it is a number of */
+        PyErr_SetString(PyExc_ValueError, "object of too small depth for desired array");
+        Py_DECREF(x);
+        return NULL;
+    }
     /* An empty list is float64, which is no reason to warn. */
     bool empty = x && asn_of(x)->layout.size == 0;
     if (asn_numpy_2_5() && !empty) return x; /* asn_np_bincount refuses it */
