@@ -177,6 +177,13 @@ def angle(z, deg=False):
 
 def fix(x, out=None):
     """Rounded towards zero."""
+    if _core._NUMPY_2_5:
+        warnings.warn(
+            "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the Array "
+            "API standard.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
     return _core.trunc(asanyarray(x), out=out)
 
 

@@ -158,3 +158,23 @@ def test_draws_of_multinomials(kind, n, p):
     ours, theirs = (getattr(m.random, kind)(7) for m in (anp, np))
     np.testing.assert_array_equal(ours.multinomial(n, p, 5), theirs.multinomial(n, p, 5))
     assert ours.random() == theirs.random()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix([2.5, -2.5])", "fix(2.5)", "tri(3, k=1.5)", "tri(3, 4, 1.0)", "tri(3, 4, True)", "tri(3.0)",
+        "tri(3, 2.0)", "tri(2, k=np.int8(1))", "tril(m.ones((3, 3)), 1.0)", "triu(m.ones((3, 3)), 1.0)",
+        "tril_indices(3, 0.5)", "triu_indices(3, 0.5)", "tril_indices(3, 1)", "typename('d')",
+    ],
+)  # fmt: skip
+def test_deprecated_calls(text):
+    """The same warnings; NumPy's texts and errors of tri's numbers that are none are its own."""
+    ours, theirs = (outcome(lambda m: value_of(text, m), m) for m in (anp, np))
+    assert [w[0] for w in ours[1]] == [w[0] for w in theirs[1]]
+    assert ours[0] == theirs[0] or ours[0][0] is theirs[0][0]
+
+
+def value_of(text, m):
+    value = eval(f"m.{text}", {"m": m, "np": np})
+    return repr([np.asarray(v) for v in value]) if isinstance(value, tuple) else value
