@@ -54,9 +54,9 @@ static asn_status check_safe(const asn_array *a, asn_dtype to) {
                                asn_dtype_name(from), asn_dtype_name(to));
 }
 
-/* (Contract in ordering.h.) The negative of a float (of both parts of a complex number) and
- * the complement of an integer or a bool turn every order round, but leave NaN where it is;
- * each is its own reverse, and raises no floating-point exception. */
+/* (Contract in ordering.h.) The negative of a float (of both parts of a complex number)
+ * and the complement of an integer or a bool turn every order round, but leave NaN where
+ * it is; each is its own reverse, and raises no floating-point exception. */
 asn_status asn_np_sort_descending(asn_array *result, const asn_array *a, int axis,
                                   bool positions) {
     ASN_TEMPORARIES;

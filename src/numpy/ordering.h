@@ -11,8 +11,8 @@
 ASN_CHECK_RESULT asn_status asn_np_kth(int n, int64_t *kth, int64_t extent);
 
 /* a from the largest element down along an axis, or with `positions` the int64 positions
- * that bring it there: equal elements keep their order and NaN stands at the end, as in an
- * ascending sort. */
+ * that bring it there: equal elements keep their order and NaN stands at the end, as in
+ * an ascending sort. */
 ASN_CHECK_RESULT asn_status asn_np_sort_descending(asn_array *result, const asn_array *a,
                                                    int axis, bool positions);
 

@@ -72,7 +72,8 @@ asn_status asn_fill_dirichlet(asn_bitgen *g, bool legacy, int64_t n, int64_t k,
     return ASN_OK;
 }
 
-/* A row of RandomState's from NumPy 2.5 on: what is left of the trials goes to the last. */
+/* A row of RandomState's from NumPy 2.5 on: what is left of the trials goes to the last.
+ */
 static void legacy_multinomial(bitgen_t *b, int64_t trials, int64_t k, const double *p,
                                int64_t *out, binomial_t *setup) {
     double left = 1;

@@ -243,17 +243,18 @@ static PyObject *f_flipud(PyObject *const *v) {
     return flip_along(v[0], 0);
 }
 
-/* k as an integer, as NumPy 2.5 reads it: of what is none with a warning. NULL: absent, or
- * an error. */
+/* k as an integer, as NumPy 2.5 reads it: of what is none with a warning. NULL: absent,
+ * or an error. */
 static PyObject *whole_turns(PyObject *k) {
     PyObject *index = k ? PyNumber_Index(k) : NULL;
     if (index || !k || !PyErr_ExceptionMatches(PyExc_TypeError)) return index;
     PyErr_Clear();
-    if (PyErr_WarnFormat(PyExc_DeprecationWarning, 1,
-                         "Passing a value for k (%R) that is not an integer type has been "
-                         "deprecated in NumPy 2.5. The value will be cast to an integer.  "
-                         "In the future this will be an error.",
-                         k) < 0)
+    if (PyErr_WarnFormat(
+            PyExc_DeprecationWarning, 1,
+            "Passing a value for k (%R) that is not an integer type has been "
+            "deprecated in NumPy 2.5. The value will be cast to an integer.  "
+            "In the future this will be an error.",
+            k) < 0)
         return NULL;
     return PyNumber_Long(k);
 }

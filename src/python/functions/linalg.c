@@ -109,8 +109,8 @@ static PyObject *f_solve(PyObject *const *v) {
 
 /* ---- what src/numpy composes */
 
-/* (a, vectors, real): the eigenvalues, or them and the vectors; with `real` real where all
- * eigenvalues are. Values are plain arrays, vectors of a's class. */
+/* (a, vectors, real): the eigenvalues, or them and the vectors; with `real` real where
+ * all eigenvalues are. Values are plain arrays, vectors of a's class. */
 static PyObject *f_eig(PyObject *const *v) {
     bool both, real;
     asn_array made[2];
@@ -208,9 +208,10 @@ asn_function_def asn_linalg_functions[] = {
         "_linalg", "op, a, b, full, upper, rcond, message, /", f_linalg,
         "One solver or decomposition; op as ACLNNX_LINALG_*. An empty message: a matrix "
         "without a result is no error."),
-    ASN_FUNCTION("_linalg_eig", "a, vectors, real, /", f_eig,
-                 "The eigenvalues, and with vectors the eigenvectors too; with real, real "
-                 "where all eigenvalues are."),
+    ASN_FUNCTION(
+        "_linalg_eig", "a, vectors, real, /", f_eig,
+        "The eigenvalues, and with vectors the eigenvectors too; with real, real "
+        "where all eigenvalues are."),
     ASN_FUNCTION("_linalg_svd_hermitian", "a, /", f_svd_hermitian,
                  "U, S and Vh of Hermitian matrices."),
     ASN_FUNCTION_OF("linalg", "pinv",

@@ -183,10 +183,11 @@ static int warn_of_kind(asn_dtype out, asn_dtype result) {
  * refused. */
 static int check_picked(asn_dtype out, asn_dtype result) {
     if (!asn_numpy_2_5() && !asn_can_cast(out, result, ASN_CASTING_SAFE)) {
-        PyErr_Format(PyExc_TypeError,
-                     "Cannot cast array data from dtype('%s') to dtype('%s') according to "
-                     "the rule 'safe'",
-                     asn_dtype_name(out), asn_dtype_name(result));
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('%s') according to "
+            "the rule 'safe'",
+            asn_dtype_name(out), asn_dtype_name(result));
         return -1;
     }
     if (asn_numpy_2_5() && warn_of_kind(out, result) < 0) return -1;

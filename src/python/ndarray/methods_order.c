@@ -133,9 +133,8 @@ static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions 
     }
     if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return NULL;
     if (which < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &which));
-    ASN_PY_TRY(kth->falls
-                   ? descend_in_place(asn_of(self), which)
-                   : asn_order_in_place(asn_of(self), which, kth->count, kth->at));
+    ASN_PY_TRY(kth->falls ? descend_in_place(asn_of(self), which)
+                          : asn_order_in_place(asn_of(self), which, kth->count, kth->at));
     if (asn_fp_check() < 0) return NULL;
     Py_RETURN_NONE;
 }

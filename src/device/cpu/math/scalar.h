@@ -124,8 +124,8 @@
 
 /* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
  * magnitude that is no NaN. Of equal ones it is `b`, as C has it and NumPy from 2.5 on
- * (before, float16 alone gave the first of two zeros). Magnitudes are ordered as their bits
- * are. A NaN comes back as it is, the first one before the second. */
+ * (before, float16 alone gave the first of two zeros). Magnitudes are ordered as their
+ * bits are. A NaN comes back as it is, the first one before the second. */
 static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity) {
     uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
     if (mag_a > infinity) return a;
