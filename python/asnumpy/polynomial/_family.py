@@ -492,34 +492,34 @@ _FUNCTIONS = [
 # What the functions of the families that take points of any dimension say.
 _VALND = """Values at points of n dimensions of the series with coefficients c[i, j, ...].
 
-        Parameters
-        ----------
-        pts : sequence of n array_like, or array of shape (n, ...)
-            The points' coordinates, an array for each dimension, all of one shape.
-        c : array_like, shape (d1, ..., dn, ...)
-            The coefficient of P_i(x1) P_j(x2) ... at c[i, j, ...]; behind the first n axes,
-            several sets of coefficients. Missing axes have extent 1.
+Parameters
+----------
+pts : sequence of n array_like, or array of shape (n, ...)
+    The points' coordinates, an array for each dimension, all of one shape.
+c : array_like, shape (d1, ..., dn, ...)
+    The coefficient of P_i(x1) P_j(x2) ... at c[i, j, ...]; behind the first n axes,
+    several sets of coefficients. Missing axes have extent 1.
 
-        Returns
-        -------
-        ndarray or scalar
-            One value for each point, of shape c.shape[n:] + pts[0].shape.
+Returns
+-------
+ndarray or scalar
+    One value for each point, of shape c.shape[n:] + pts[0].shape.
 
-        Raises
-        ------
-        ValueError
-            If the coordinates have different shapes.
-        IndexError
-            If pts is empty.
+Raises
+------
+ValueError
+    If the coordinates have different shapes.
+IndexError
+    If pts is empty.
 
-        Examples
-        --------
-        >>> from asnumpy.{module} import {prefix}val2d, {prefix}valnd
-        >>> x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-        >>> c = [[1.0, 2.0], [3.0, 4.0]]
-        >>> np.array_equal({prefix}valnd((x, y), c), {prefix}val2d(x, y, c))
-        True
-        """
+Examples
+--------
+>>> from asnumpy.{module} import {prefix}val2d, {prefix}valnd
+>>> x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+>>> c = [[1.0, 2.0], [3.0, 4.0]]
+>>> np.array_equal({prefix}valnd((x, y), c), {prefix}val2d(x, y, c))
+True
+"""
 
 
 def functions(family, prefix, module):
