@@ -107,7 +107,7 @@ _LAZY = {
     "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
     "tril_indices_from triu triu_indices triu_indices_from vander",
     "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
-    "broadcast_shapes delete dsplit hsplit insert resize row_stack "
+    "broadcast_shapes delete dsplit hsplit insert resize "
     "split tile trim_zeros unstack vsplit",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
     "flatnonzero imag isfortran iterable ix_ put real sort_complex trace",
@@ -140,6 +140,8 @@ _LAZY = {
     "memory": "memory_snapshot memory_summary set_allocator_settings set_memory_limit",
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
+if not _core._NUMPY_2_5:  # which has no such name
+    _WHERE["row_stack"] = "_joining"
 _SUBMODULES = frozenset(
     [
         "debug",

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import warnings
 
 import numpy as _np
 from numpy import _NoValue  # noqa: F401
@@ -270,6 +271,22 @@ def diagflat(v, k=0):
     return diag(asarray(v).ravel(), k)
 
 
+def _warn_of_no_integer(*numbers):
+    """NumPy 2.5's warning of the first number that operator.index does not take."""
+    if _core._NUMPY_2_5 and not all(type(n) is int for n in numbers):
+        for n in numbers:
+            try:
+                operator.index(n)
+            except TypeError:
+                warnings.warn(
+                    f"Cannot convert {type(n).__name__} safely to an integer. This will raise an error "
+                    "in future versions (Deprecated NumPy 2.5)",
+                    DeprecationWarning,
+                    stacklevel=4,
+                )
+                return
+
+
 def tri(N, M=None, k=0, dtype=float, *, like=None):
     """A matrix of ones at and below a diagonal, zeros above it.
 
@@ -300,6 +317,7 @@ def tri(N, M=None, k=0, dtype=float, *, like=None):
     """
     if M is None:
         M = N
+    _warn_of_no_integer(N, M, k)
     return (arange(N)[:, None] >= arange(-k, M - k)).astype(dtype)
 
 

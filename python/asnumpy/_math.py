@@ -469,6 +469,13 @@ def fix(x, out=None):
     >>> np.fix([1.7, -1.7])
     array([ 1., -1.])
     """
+    if _core._NUMPY_2_5:
+        warnings.warn(
+            "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the Array "
+            "API standard.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
     return _core.trunc(x, out=out)
 
 

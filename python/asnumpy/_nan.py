@@ -501,8 +501,9 @@ def nanstd(
     return _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
-def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
-    """row_function on every slice without its NaN; an all-NaN slice gives NaN and warns."""
+def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False, of_nan=False):
+    """row_function on every slice without its NaN; an all-NaN slice gives NaN (of_nan: what the function
+    makes of one NaN, whose dtype may be another) and warns."""
     flat, axes = _flat_axes(a, axis)
     rows = flat.reshape(-1, flat.shape[-1]) if flat.ndim > 1 else (flat,)
     if weights is not None:
@@ -514,7 +515,8 @@ def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
         kept = row[keep]
         if kept.size == 0:
             empty += 1
-            result.append(_core.full(lead, _np.nan, a.dtype))
+            nan = _core.full(1 if of_nan else lead, _np.nan, a.dtype)
+            result.append(asarray(row_function(nan)) if of_nan else nan)
         elif weights is None:
             result.append(asarray(row_function(kept)))
         else:
@@ -582,7 +584,7 @@ def _nan_quantile(a, q, axis, out, method, keepdims, weights, weak):
     def one(row, row_weights=None):
         return _quantile_last(row, q, method, row_weights, weak)
 
-    result, axes = _nan_rows(a, axis, one, q.shape, weights)
+    result, axes = _nan_rows(a, axis, one, q.shape, weights, of_nan=_core._NUMPY_2_5)
     result = _deliver(result, a.shape, axes, keepdims, out, q.shape)
     return result if weights is None or out is not None else asarray(result)
 

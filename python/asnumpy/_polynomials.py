@@ -107,9 +107,7 @@ def roots(p):
 
         a = diag(_core.ones((n - 2,), p.dtype), -1)
         a[0, :] = -p[1:] / p[0]
-        from .linalg import eigvals
-
-        found = eigvals(a)
+        found = _core._linalg_eig(a, False, True)
     else:
         found = _core.array([])
     return hstack((found, _core.zeros(trailing, found.dtype)))

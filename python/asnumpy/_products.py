@@ -75,7 +75,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         raise ValueError("At least one array has zero dimension")
     axisa, axisb = _normalize(axisa, a.ndim, "axisa"), _normalize(axisb, b.ndim, "axisb")
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+    allowed = (3,) if _core._NUMPY_2_5 else (2, 3)
+    if a.shape[-1] not in allowed or b.shape[-1] not in allowed:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
             f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."

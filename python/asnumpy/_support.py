@@ -357,19 +357,6 @@ def byteswap(a, inplace):
     return target
 
 
-def sorted_descending(a, axis, stable, indices):
-    """sort or argsort from the largest down, equal elements in their order: the array API's `descending`."""
-    from . import flip
-
-    a = _core.asarray(a)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    if not indices:
-        return flip(_core.sort(a, axis=axis, stable=stable), axis=axis)
-    order = _core.argsort(flip(a, axis=axis), axis=axis, stable=stable is not False)
-    return a.shape[axis] - 1 - flip(order, axis=axis)
-
-
 def astype_same_value(a, dtype, order, subok):
     """a.astype(dtype, casting="same_value"): refused where an element would have another value."""
     order, subok = "K" if order is None else order, True if subok is None else subok

@@ -1,4 +1,4 @@
-/* L2 numpy: partition's positions, searchsorted, bincount (ordering.h).
+/* L2 numpy: partition's positions, descending sorts, searchsorted, bincount (ordering.h).
  *
  * The graph's operators want one dtype for both operands and integers that are there;
  * what NumPy casts, and what it refuses and how, is here, once for both bindings.
@@ -7,6 +7,7 @@
 
 #include "array/promote.h"
 #include "graph/operators/families.h"
+#include "numpy/elementwise.h"
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
 
@@ -51,6 +52,20 @@ static asn_status check_safe(const asn_array *a, asn_dtype to) {
                                "Cannot cast array data from dtype('%s') to dtype('%s') "
                                "according to the rule 'safe'",
                                asn_dtype_name(from), asn_dtype_name(to));
+}
+
+/* (Contract in ordering.h.) The negative of a float (of both parts of a complex number)
+ * and the complement of an integer or a bool turn every order round, but leave NaN where
+ * it is; each is its own reverse, and raises no floating-point exception. */
+asn_status asn_np_sort_descending(asn_array *result, const asn_array *a, int axis,
+                                  bool positions) {
+    ASN_TEMPORARIES;
+    const asn_op turn =
+        asn_is_inexact(asn_layout_dtype(&a->layout)) ? ASN_OP_NEGATIVE : ASN_OP_INVERT;
+    ASN_MAKE(turned, asn_np_unary(turned, turn, a));
+    if (positions) return asn_argsort(result, turned, axis);
+    ASN_MAKE(sorted, asn_sort(sorted, turned, axis));
+    return asn_np_unary(result, turn, sorted);
 }
 
 /* (Contract in ordering.h.) The checks come in NumPy's order. */

@@ -10,6 +10,12 @@
  * in place. VALUE: out of bounds. */
 ASN_CHECK_RESULT asn_status asn_np_kth(int n, int64_t *kth, int64_t extent);
 
+/* a from the largest element down along an axis, or with `positions` the int64 positions
+ * that bring it there: equal elements keep their order and NaN stands at the end, as in
+ * an ascending sort. */
+ASN_CHECK_RESULT asn_status asn_np_sort_descending(asn_array *result, const asn_array *a,
+                                                   int axis, bool positions);
+
 /* Where values (of any shape) belong in an array of one axis, compared in the common
  * dtype; right: behind equal elements. VALUE: `sorted` has not one axis. */
 ASN_CHECK_RESULT asn_status asn_np_searchsorted(asn_array *result,

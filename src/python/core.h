@@ -123,6 +123,12 @@ typedef struct {
 extern asn_state *asn_module_state; /* NULL: not loaded */
 #define asn_py (*asn_module_state)
 
+/* Whether the NumPy that is loaded is 2.5 or newer. What its versions do in different
+ * ways asks this; Python code, `_core._NUMPY_2_5`. */
+static inline bool asn_numpy_2_5(void) {
+    return PyArray_GetNDArrayCFeatureVersion() >= 0x16;
+}
+
 /* Whether full reductions and indices give NumPy scalars; a function that is traced has
  * arrays of no dimensions. */
 static inline bool asn_gives_scalars(void) {

@@ -182,6 +182,9 @@ static int module_exec(PyObject *module) {
         asn_jit_functions};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;
+    if (PyModule_AddObjectRef(module, "_NUMPY_2_5",
+                              asn_numpy_2_5() ? Py_True : Py_False) < 0)
+        return -1;
     set_library_path();
     asn_sites_init();
     asn_streams_py_init();

@@ -42,9 +42,11 @@ void asn_fill_gamma_float(asn_bitgen *g, int64_t n, const float *shape, int64_t 
 ASN_CHECK_RESULT asn_status asn_fill_dirichlet(asn_bitgen *g, bool legacy, int64_t n,
                                                int64_t k, const double *alpha,
                                                double *out);
-/* n rows of k counts; row i spends trials[i] on the probabilities at p + i * p_step. */
-void asn_fill_multinomial(asn_bitgen *g, int64_t n, int64_t k, const int64_t *trials,
-                          const double *p, int64_t p_step, int64_t *out);
+/* n rows of k counts; row i spends trials[i] on the probabilities at p + i * p_step.
+ * legacy: its binomials are those of RandomState, which draw where none is needed. */
+void asn_fill_multinomial(asn_bitgen *g, bool legacy, int64_t n, int64_t k,
+                          const int64_t *trials, const double *p, int64_t p_step,
+                          int64_t *out);
 /* n rows of k counts of `nsample` drawn from `colors` without replacement. */
 ASN_CHECK_RESULT asn_status
 asn_fill_multivariate_hypergeometric(asn_bitgen *g, bool by_count, int64_t n, int64_t k,

@@ -72,17 +72,36 @@ asn_status asn_fill_dirichlet(asn_bitgen *g, bool legacy, int64_t n, int64_t k,
     return ASN_OK;
 }
 
+/* A row of RandomState's from NumPy 2.5 on: what is left of the trials goes to the last.
+ */
+static void legacy_multinomial(bitgen_t *b, int64_t trials, int64_t k, const double *p,
+                               int64_t *out, binomial_t *setup) {
+    double left = 1;
+    for (int64_t j = 0; j < k - 1; j++) {
+        out[j] = legacy_binomial(b, trials, p[j] / left, setup);
+        trials -= out[j];
+        if (trials <= 0) return;
+        left -= p[j];
+    }
+    if (k > 0) out[k - 1] = trials;
+}
+
 /* p_step 0: one row of probabilities for all. */
-void asn_fill_multinomial(asn_bitgen *g, int64_t n, int64_t k, const int64_t *trials,
-                          const double *p, int64_t p_step, int64_t *out) {
+void asn_fill_multinomial(asn_bitgen *g, bool legacy, int64_t n, int64_t k,
+                          const int64_t *trials, const double *p, int64_t p_step,
+                          int64_t *out) {
     asn_bits bits;
     binomial_t binomial = {0};
     bitgen_t *b = asn_bits_begin(&bits, g, n * k);
     for (int64_t i = 0; i < n * k; i++)
         out[i] = 0;
-    for (int64_t i = 0; i < n; i++)
-        random_multinomial(b, trials[i], out + i * k, (double *)(p + i * p_step), k,
-                           &binomial);
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = p + i * p_step;
+        if (legacy)
+            legacy_multinomial(b, trials[i], k, row, out + i * k, &binomial);
+        else
+            random_multinomial(b, trials[i], out + i * k, (double *)row, k, &binomial);
+    }
     asn_bits_end(&bits);
 }
 

@@ -21,7 +21,8 @@ FUNCTIONS = [
     for name in theirs.__all__
     if inspect.isfunction(getattr(theirs, name)) and name not in FLAGS
 ]
-# Keywords of the standard that NumPy's signatures do not show; they are taken all the same.
+# Keywords of the standard that NumPy's signatures do not show (descending: before 2.5); they are taken
+# all the same.
 HIDDEN = {
     ("sort", "descending"),
     ("argsort", "descending"),

@@ -253,7 +253,10 @@ for dtype, bits in (("f2", "u2"), ("f4", "u4"), ("f8", "u8")):
     y[::7] = x[::7]
     X, Y = np.array(x), np.array(y)
     for direction in (y, numpy.zeros_like(y), x * 2, numpy.full_like(x, numpy.inf), -numpy.full_like(x, numpy.inf)):
-        same(np.nextafter(X, np.array(direction)).to_numpy(), numpy.nextafter(x, direction), "nextafter", x, direction)
+        wanted = numpy.nextafter(x, direction)
+        if dtype == "f2":  # NumPy before 2.5 gives the first of two zeros here alone, not the second as C has it
+            wanted = numpy.where(x == direction, direction, wanted)
+        same(np.nextafter(X, np.array(direction)).to_numpy(), wanted, "nextafter", x, direction)
     same(np.spacing(X).to_numpy(), numpy.spacing(x), "spacing", x)
     fraction, exponent = np.frexp(X)
     wanted, counts = numpy.frexp(x)

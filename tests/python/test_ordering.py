@@ -391,3 +391,80 @@ def test_many_short_lines_across(dtype, shape):
                 q = [0, 0.1, 0.5, 0.77, 1]
                 got = anp.quantile(a, q, axis=axis).to_numpy()
                 np.testing.assert_allclose(got, np.quantile(host, q, axis=axis), rtol=1e-5)
+
+
+# ---- from the largest down: NumPy has descending= from 2.5 on, AsNumpy with every version
+
+
+def falling(a, axis):
+    """Positions from the largest down, ties in their order, NaN at the end: of classes of NaN, then values."""
+    if a.dtype.kind == "c":
+        nans = 2 * np.isnan(a.real) + np.isnan(a.imag)
+        keys = (
+            np.where(np.isnan(a.imag), 0, -a.imag),
+            np.where(np.isnan(a.real), 0, -a.real),
+            nans,
+        )
+        return np.lexsort(keys, axis=axis)
+    nans = np.isnan(a) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+    value = np.where(nans, 0, -a) if a.dtype.kind == "f" else ~a
+    return np.lexsort((value, nans), axis=axis)
+
+
+@given(data=st.data(), dtype=st.sampled_from([*DTYPES, "?", "c8", "c16"]))
+def test_descending(data, dtype):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    shape = data.draw(
+        st.sampled_from([(0,), (1,), (7,), (33, 5), (5, 33), (2, 3, 4), (1500,), (3000, 2)])
+    )
+    kind = data.draw(st.sampled_from(["ties", "some", "any"]))
+    if dtype == "?":
+        a = rng.random(shape) < 0.5
+    elif dtype[0] == "c":
+        part = {"c8": "f4", "c16": "f8"}[dtype]
+        a = np.empty(shape, dtype)
+        a.real, a.imag = values(rng, part, shape, kind), values(rng, part, shape, kind)
+    else:
+        a = values(rng, dtype, shape, kind)
+    for axis in (0, -1, None):
+        flat, along = (a.reshape(-1), 0) if axis is None else (a, axis)
+        order = falling(flat, along)
+        wanted = np.take_along_axis(flat, order, along)
+        same(anp.argsort(anp.array(a), axis=axis, descending=True), order)
+        same(anp.array(a).argsort(axis, stable=True, descending=True), order)
+        got = anp.sort(anp.array(a), axis=axis, descending=True)
+        assert got.dtype == a.dtype
+        same(got, wanted)
+        if hasattr(np.ndarray, "_set_shape"):  # NumPy 2.5
+            same(got, np.sort(a, axis=axis, stable=True, descending=True))
+            same(order, np.argsort(a, axis=axis, stable=True, descending=True))
+        if axis is not None:
+            x, y = anp.array(a), anp.array(a)[::-1]
+            assert x.sort(axis, descending=True) is None
+            same(x, wanted)
+            y.sort(axis, descending=True)
+            same(y, np.take_along_axis(a[::-1], falling(a[::-1], axis), axis))
+
+
+def test_keywords_of_descending():
+    a = anp.array([2.0, np.nan, 3, -0.0, 0.0])
+    assert anp.sort(a, descending=None).tolist()[:4] == anp.sort(a).tolist()[:4] == [0, 0, 2, 3]
+    assert anp.sort(a, descending=np._NoValue).tolist()[:4] == [0, 0, 2, 3]
+    assert anp.argsort(a, descending=1).tolist() == [2, 0, 3, 4, 1]
+    assert anp.argsort(a, descending=False).tolist() == [3, 4, 0, 2, 1]
+    assert anp.sort(np.float64(3), axis=None, descending=True).tolist() == [3]
+    frozen = anp.arange(3)
+    frozen.flags.writeable = False
+    for call, error in (
+        (lambda: anp.sort(a, kind="stable", descending=True), "`kind` and keyword parameters"),
+        (lambda: a.argsort(kind="stable", descending=False), "`kind` and keyword parameters"),
+        (lambda: a.sort(kind="foo", descending=True), "sort kind must be one of"),
+        (lambda: anp.sort(a, descending=anp.ones(2)), "truth value of an array"),
+        (lambda: anp.sort(a, order="x", descending=True), "no fields"),
+        (lambda: frozen.sort(descending=True), "read-only"),
+        (lambda: anp.sort(anp.array(1), descending=True), "out of bounds"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            call()
+    with pytest.raises(TypeError):
+        anp.sort(a, -1, None, None, None, True)

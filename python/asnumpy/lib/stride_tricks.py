@@ -1,5 +1,6 @@
 """Views with chosen strides."""
 
+import inspect
 import operator
 from itertools import accumulate
 
@@ -16,7 +17,7 @@ def __dir__():
     return __all__
 
 
-def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
+def as_strided(x, shape=None, strides=None, subok=False, writeable=True, *, check_bounds=None):
     """A view of any shape and strides over an array's memory.
 
     Parameters
@@ -31,6 +32,8 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
         Lets a subclass through.
     writeable : bool
         Whether the view may be written; one write may then be seen in several elements.
+    check_bounds : bool, optional
+        NumPy's, from 2.5 on: the bounds of an array of AsNumpy's are checked in any case.
 
     Returns
     -------
@@ -40,7 +43,8 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     Raises
     ------
     ValueError
-        The view would leave the memory of the array that owns it (NumPy does not look).
+        The view would leave the memory of the array that owns it. (NumPy looks from 2.5 on,
+        where check_bounds asks for it.)
 
     Examples
     --------
@@ -53,7 +57,8 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     """
     x = _core.array(x, copy=None, subok=subok)
     if not _core._is_array(x):  # of a dtype that the device lacks
-        return _host.as_strided(x, shape, strides, subok, writeable)
+        asked = {} if check_bounds is None else {"check_bounds": check_bounds}
+        return _host.as_strided(x, shape, strides, subok, writeable, **asked)
     shape = x.shape if shape is None else tuple(shape)
     if strides is not None:
         strides = tuple(strides)
@@ -66,6 +71,11 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     if view.flags.writeable and not writeable:
         view.flags.writeable = False
     return view
+
+
+if not _core._NUMPY_2_5:  # whose signature has no check_bounds=; the bounds are checked in any case
+    _shown = inspect.signature(as_strided)
+    as_strided.__signature__ = _shown.replace(parameters=list(_shown.parameters.values())[:-1])
 
 
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):

@@ -16,6 +16,8 @@ _linalg, pinv = _core._linalg, _core._linalg_pinv
 (
     _QR, _QR_RAW, _QR_R, _SVD, _SVDVALS, _EIG, _EIGVALS, _EIGH, _EIGVALSH, _LSTSQ,
 ) = range(5, 15)  # fmt: skip
+# Real eigenvalues are shown as real numbers; from NumPy 2.5 on eig and eigvals give complex ones always.
+_REAL = not _core._NUMPY_2_5
 _WIDE = {"f": _np.float64, "F": _np.complex128}
 _NO_EIGENVALUES = "Eigenvalues did not converge"
 _NO_SINGULAR_VALUES = "SVD did not converge"
@@ -219,7 +221,8 @@ def eig(a):
     Returns
     -------
     EigResult (eigenvalues, eigenvectors)
-        Vectors of length 1 in the columns, in the order of the values; real where all values are.
+        Vectors of length 1 in the columns, in the order of the values. Beside NumPy 2.5
+        complex, else real where all values are.
 
     Raises
     ------
@@ -230,10 +233,10 @@ def eig(a):
     --------
     >>> import asnumpy as np
     >>> values, vectors = np.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
-    >>> values
+    >>> values.real
     array([2., 3.])
     """
-    return EigResult(*_core._linalg_eig(a, True))
+    return EigResult(*_core._linalg_eig(a, True, _REAL))
 
 
 def eigvals(a):
@@ -247,7 +250,7 @@ def eigvals(a):
     Returns
     -------
     ndarray, shape (..., m)
-        In no order; real where all of them are.
+        In no order. Beside NumPy 2.5 complex, else real where all of them are.
 
     Raises
     ------
@@ -260,7 +263,7 @@ def eigvals(a):
     >>> np.linalg.eigvals([[0.0, -1.0], [1.0, 0.0]]).imag.round(6)
     array([ 1., -1.])
     """
-    return _core._linalg_eig(a, False)
+    return _core._linalg_eig(a, False, _REAL)
 
 
 def _is_upper(uplo):

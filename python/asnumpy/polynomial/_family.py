@@ -55,13 +55,15 @@ def _floating(c):
 class Family:
     """The recurrence and integrals of a family, as functions of n, and what follows from them."""
 
-    def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, maxpower=16):
+    def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, maxpower=16,
+                 real_roots=False):  # fmt: skip
         zero = lambda n: 0.0 * n  # noqa: E731
         self.name = name
         self.up, self.mid, self.down = up, mid or zero, down or zero
         self.rise, self.level, self.fall = rise, level or zero, fall or zero
         self.banded = level is not None or fall is not None
         self.maxpower = maxpower
+        self.real_roots = real_roots  # NumPy 2.5 too shows real roots as real numbers
 
     # ---- arithmetic
 
@@ -356,17 +358,16 @@ class Family:
 
     def roots(self, c):
         """The roots of a series, sorted."""
-        from ..linalg import eigvals
-
         (c,) = as_series([c])
         if len(c) < 2:
             return _core.array([], dtype=c.dtype)
         if len(c) == 2:
             return self.companion(c)[0]
         matrix = self.companion(c)
+        real = self.real_roots or not _core._NUMPY_2_5
         if _np.any(self.down(_np.arange(3.0))):  # turned it loses less; that of powers loses more
             matrix = matrix[::-1, ::-1]
-        return _core.sort(eigvals(matrix))
+        return _core.sort(_core._linalg_eig(matrix, False, real))
 
     def fit(self, x, y, deg, rcond=None, full=False, w=None):
         """The least-squares series of degree deg (or of the degrees in deg) through points.
@@ -512,6 +513,9 @@ def functions(family, prefix, module):
     def val3d(x, y, z, c):
         return family.nd_val(c, x, y, z)
 
+    def valnd(pts, c):
+        return family.nd_val(c, *pts)
+
     def grid2d(x, y, c):
         return family.grid(c, x, y)
 
@@ -524,6 +528,6 @@ def functions(family, prefix, module):
     def vander3d(x, y, z, deg):
         return family.nd_vander((x, y, z), deg)
 
-    for function in (pow, val2d, val3d, grid2d, grid3d, vander2d, vander3d):
+    for function in (pow, val2d, val3d, valnd, grid2d, grid3d, vander2d, vander3d):
         define(function.__name__, function)
     return made

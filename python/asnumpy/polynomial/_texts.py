@@ -191,6 +191,37 @@ Examples
 >>> np.polynomial.@m.@pval([0.0, 0.5, 1.0], [3])
 array([3., 3., 3.])
 """,
+    "valnd": """The values at points of n dimensions of a series with coefficients c[i, j, ...].
+
+Parameters
+----------
+pts : sequence of n array_like, or array of shape (n, ...)
+    The coordinates of the points, an array for each dimension, all of one shape.
+c : array_like
+    The coefficient of P_i(x1) P_j(x2) ... at c[i, j, ...]; behind the first n axes, several sets
+    of coefficients. Missing axes have extent 1.
+
+Returns
+-------
+ndarray or scalar
+    Of shape c.shape[n:] + pts[0].shape.
+
+Raises
+------
+ValueError
+    The coordinates have different shapes.
+IndexError
+    There are none.
+
+Examples
+--------
+>>> import asnumpy as np
+>>> P = np.polynomial.@m
+>>> x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+>>> c = [[1.0, 2.0], [3.0, 4.0]]
+>>> np.array_equal(P.@pvalnd((x, y), c), P.@pval2d(x, y, c))
+True
+""",
     "val2d": """The values at points of a plane of a series with coefficients c[i, j] of P_i(x) P_j(y).
 
 Parameters

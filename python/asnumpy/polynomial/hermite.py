@@ -12,6 +12,7 @@ _FAMILY = _family.Family(
     up=lambda n: 0.5 + 0 * n,
     down=lambda n: 1.0 * n,
     rise=lambda n: 0.5 / (n + 1),
+    real_roots=True,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "herm", __name__)
 globals().update(_FUNCTIONS)

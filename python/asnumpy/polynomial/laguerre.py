@@ -12,6 +12,7 @@ _FAMILY = _family.Family(
     down=lambda n: -1.0 * n,
     rise=lambda n: -1.0,
     level=lambda n: 1.0,
+    real_roots=True,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "lag", __name__)
 globals().update(_FUNCTIONS)

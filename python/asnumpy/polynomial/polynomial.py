@@ -8,7 +8,11 @@ from ._series import ABCPolyBase
 from .polyutils import trimcoef as polytrim
 
 _FAMILY = _family.Family(
-    "Powers of x", up=lambda n: 1.0 + 0 * n, rise=lambda n: 1 / (n + 1), maxpower=None
+    "Powers of x",
+    up=lambda n: 1.0 + 0 * n,
+    rise=lambda n: 1 / (n + 1),
+    maxpower=None,
+    real_roots=True,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "poly", __name__)
 globals().update(_FUNCTIONS)

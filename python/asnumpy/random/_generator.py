@@ -423,7 +423,7 @@ class Generator(Distributions):
         p, trials = _checked_trials(n, pvals)
         if trials.ndim == 0 and p.ndim == 1:
             batch = rows_of(size)
-            return self._engine.multinomial((*batch, p.size), np.full(batch, n, np.int64), p)
+            return self._engine.multinomial((*batch, p.size), np.full(batch, n, np.int64), p, False)
         batch = np.broadcast_shapes(trials.shape, p.shape[:-1])
         if size is not None:
             rows = rows_of(size)
@@ -435,7 +435,7 @@ class Generator(Distributions):
         trials = np.array(np.broadcast_to(trials, batch), dtype=np.int64, order="C")
         if p.ndim > 1:
             p = np.array(np.broadcast_to(p, (*batch, p.shape[-1])), order="C")
-        return self._engine.multinomial((*batch, p.shape[-1]), trials, p)
+        return self._engine.multinomial((*batch, p.shape[-1]), trials, p, False)
 
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals"):
         """Draws how many items of each colour a sample without replacement has.

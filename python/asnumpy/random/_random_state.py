@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from .._core import _is_tracing
+from .._core import _NUMPY_2_5, _is_tracing
 from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
 from ._distributions import Distributions, rows_of, sum_message
@@ -468,7 +468,9 @@ class RandomState(RandomStateLike, Distributions):
         if math.fsum(p[:-1]) > 1.0 + 1e-12:
             raise ValueError(sum_message(given.dtype))
         rows = rows_of(size)
-        return self._engine.multinomial((*rows, p.size), np.full(rows, n, np.int64), p)
+        trials = np.full(rows, n, np.int64)
+        # NumPy before 2.5 draws Generator's binomials here.
+        return self._engine.multinomial((*rows, p.size), trials, p, _NUMPY_2_5)
 
     def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8):
         """Draws normal vectors.

@@ -152,11 +152,17 @@ static PyObject *get_doc(PyObject *self, void *unused) {
     return PyUnicode_FromString(text ? text : def->doc);
 }
 
+/* The signature that inspect shows. */
+static const char *shown_text(const asn_function_def *def) {
+    if (def->shown_before_2_5 && !asn_numpy_2_5()) return def->shown_before_2_5;
+    return def->shown ? def->shown : def->signature.text;
+}
+
 /* For help(): None where a default has no text that Python reads. */
 static PyObject *get_text_signature(PyObject *self, void *unused) {
     (void)unused;
     const asn_function_def *def = ((asn_function *)self)->def;
-    const char *text = def->shown ? def->shown : def->signature.text;
+    const char *text = shown_text(def);
     if (strchr(text, '<')) Py_RETURN_NONE;
     return PyUnicode_FromFormat("(%s)", text);
 }
@@ -165,7 +171,7 @@ static PyObject *get_text_signature(PyObject *self, void *unused) {
 static PyObject *get_signature(PyObject *self, void *unused) {
     (void)unused;
     const asn_function_def *def = ((asn_function *)self)->def;
-    PyObject *text = PyUnicode_FromString(def->shown ? def->shown : def->signature.text);
+    PyObject *text = PyUnicode_FromString(shown_text(def));
     PyObject *r = text ? asn_support_call("signature", &text, 1) : NULL;
     Py_XDECREF(text);
     return r;

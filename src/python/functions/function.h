@@ -14,8 +14,9 @@
 typedef struct {
     asn_signature signature; /* name and text */
     PyObject *(*call)(PyObject *const *values);
-    const char *doc;    /* what help() shows under the signature */
-    const char *shown;  /* the text that inspect shows, where it differs */
+    const char *doc;              /* what help() shows under the signature */
+    const char *shown;            /* the text that inspect shows, where it differs */
+    const char *shown_before_2_5; /* likewise, with NumPy before 2.5 */
     const char *module; /* "linalg": of the package's; NULL: the package itself */
     bool asks_none;     /* __array_function__ of its arguments does not count: like= alone
                            does where it makes an array */

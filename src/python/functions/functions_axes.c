@@ -243,12 +243,31 @@ static PyObject *f_flipud(PyObject *const *v) {
     return flip_along(v[0], 0);
 }
 
-/* k % 4, of any number; what is neither 0, 1 nor 2 then counts as 3, as in NumPy's code.
- */
-static int quarter_turns(PyObject *k, int *turns) {
+/* k as an integer, as NumPy 2.5 reads it: of what is none with a warning. NULL: absent,
+ * or an error. */
+static PyObject *whole_turns(PyObject *k) {
+    PyObject *index = k ? PyNumber_Index(k) : NULL;
+    if (index || !k || !PyErr_ExceptionMatches(PyExc_TypeError)) return index;
+    PyErr_Clear();
+    if (PyErr_WarnFormat(
+            PyExc_DeprecationWarning, 1,
+            "Passing a value for k (%R) that is not an integer type has been "
+            "deprecated in NumPy 2.5. The value will be cast to an integer.  "
+            "In the future this will be an error.",
+            k) < 0)
+        return NULL;
+    return PyNumber_Long(k);
+}
+
+/* k % 4, of any number (an integer from NumPy 2.5 on); what is neither 0, 1 nor 2 then
+ * counts as 3, as in NumPy's code. */
+static int quarter_turns(PyObject *given, int *turns) {
+    PyObject *k = asn_numpy_2_5() ? whole_turns(given) : Py_XNewRef(given);
+    if (given && !k) return -1;
     PyObject *four = k ? PyLong_FromLong(4) : NULL;
     PyObject *rest = four ? PyNumber_Remainder(k, four) : NULL;
     double left = rest ? PyFloat_AsDouble(rest) : 1;
+    Py_XDECREF(k);
     Py_XDECREF(four);
     Py_XDECREF(rest);
     *turns = left == 0 ? 0 : left == 1 ? 1 : left == 2 ? 2 : 3;

@@ -56,16 +56,23 @@ static PyObject *f_dot(PyObject *const *v) {
 }
 
 /* What bincount counts. An array is counted as it is, or must cast to int64 safely; a
- * list is read as integers, with a warning where it holds others (an empty one holds
- * none). */
+ * list is read as integers; others in it are an error from NumPy 2.5 on, a warning before
+ * (an empty one holds none). */
 static PyObject *counted(PyObject *given) {
     if (asn_is_ndarray(given) || PyArray_Check(given)) return asn_asarray(given);
     PyObject *x = asn_asarray(given);
-    if (!x && !PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    if (!x && (asn_numpy_2_5() || !PyErr_ExceptionMatches(asn_py.host_dtype)))
+        return NULL;
     PyErr_Clear();
     if (x && (asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_BOOL)) return x;
+    if (x && asn_of(x)->layout.ndim == 0) { /* told before what it is a number of */
+        PyErr_SetString(PyExc_ValueError, "object of too small depth for desired array");
+        Py_DECREF(x);
+        return NULL;
+    }
     /* An empty list is float64, which is no reason to warn. */
     bool empty = x && asn_of(x)->layout.size == 0;
+    if (asn_numpy_2_5() && !empty) return x; /* asn_np_bincount refuses it */
     Py_XDECREF(x);
     if (!empty &&
         PyErr_WarnEx(

@@ -154,22 +154,9 @@ static PyObject *f_size(PyObject *const *v) {
     WITH_ARRAY(size_along(a, v[1]));
 }
 
-/* sort and argsort: (a, axis, kind, order, stable, descending). v[5]: the array API's
- * `descending`, which NumPy's signature does not have; it is composed in Python, and
- * keeps equal elements in their order as a stable sort does. */
+/* sort and argsort: (a, axis, kind, order, stable, descending). */
 static PyObject *sorted_run(PyObject *const *v, bool indices) {
-    bool descending = false;
-    if (asn_bool_from_py(v[5], &descending) < 0) return NULL;
-    if (descending) {
-        PyObject *last = PyLong_FromLong(-1);
-        if (!last) return NULL;
-        PyObject *all[4] = {v[0], v[1] ? v[1] : last, v[4] ? v[4] : Py_None,
-                            indices ? Py_True : Py_False};
-        PyObject *r = asn_support_call("sorted_descending", all, 4);
-        Py_DECREF(last);
-        return r;
-    }
-    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], indices));
+    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], v[5], indices));
 }
 
 /* New arrays both; -1 is the default axis, None sorts the flattened array. */
@@ -261,7 +248,7 @@ static PyObject *f_copy(PyObject *const *v) {
 }
 
 #define SORT_SHOWN     "a, axis=-1, kind=None, order=None, *, stable=None"
-#define SORT_ARGS      SORT_SHOWN ", descending=False"
+#define SORT_ARGS      SORT_SHOWN ", descending=<no value>"
 #define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
 
 asn_function_def asn_shape_functions[] = {
@@ -282,9 +269,10 @@ asn_function_def asn_shape_functions[] = {
     ASN_FUNCTION("ndim", "a", f_ndim, "The number of dimensions of an array-like."),
     ASN_FUNCTION("size", "a, axis=None", f_size,
                  "The number of elements, in all or along axes."),
-    ASN_FUNCTION_SHOWN("sort", SORT_SHOWN, SORT_ARGS, f_sort, "A sorted copy; NaN last."),
-    ASN_FUNCTION_SHOWN("argsort", SORT_SHOWN, SORT_ARGS, f_argsort,
-                       "The indices that sort an array."),
+    ASN_FUNCTION("sort", SORT_ARGS, f_sort, "A sorted copy; NaN last.",
+                 .shown_before_2_5 = SORT_SHOWN),
+    ASN_FUNCTION("argsort", SORT_ARGS, f_argsort, "The indices that sort an array.",
+                 .shown_before_2_5 = SORT_SHOWN),
     ASN_FUNCTION("partition", PARTITION_ARGS, f_partition,
                  "A copy in which the kth element is where sorting would put it."),
     ASN_FUNCTION("argpartition", PARTITION_ARGS, f_argpartition,

@@ -109,15 +109,16 @@ static PyObject *f_solve(PyObject *const *v) {
 
 /* ---- what src/numpy composes */
 
-/* (a, vectors): the eigenvalues, or them and the vectors; as NumPy has them, real where
+/* (a, vectors, real): the eigenvalues, or them and the vectors; with `real` real where
  * all eigenvalues are. Values are plain arrays, vectors of a's class. */
 static PyObject *f_eig(PyObject *const *v) {
-    bool both;
+    bool both, real;
     asn_array made[2];
-    if (asn_bool_from_py(v[1], &both) < 0) return NULL;
+    if (asn_bool_from_py(v[1], &both) < 0 || asn_bool_from_py(v[2], &real) < 0)
+        return NULL;
     PyObject *a = asn_asarray(v[0]), *r = NULL;
     if (!a) return NULL;
-    asn_status status = asn_np_eig(&made[0], both ? &made[1] : NULL, asn_of(a), true);
+    asn_status status = asn_np_eig(&made[0], both ? &made[1] : NULL, asn_of(a), real);
     if (status)
         asn_raise(status);
     else
@@ -207,8 +208,10 @@ asn_function_def asn_linalg_functions[] = {
         "_linalg", "op, a, b, full, upper, rcond, message, /", f_linalg,
         "One solver or decomposition; op as ACLNNX_LINALG_*. An empty message: a matrix "
         "without a result is no error."),
-    ASN_FUNCTION("_linalg_eig", "a, vectors, /", f_eig,
-                 "The eigenvalues, and with vectors the eigenvectors too."),
+    ASN_FUNCTION(
+        "_linalg_eig", "a, vectors, real, /", f_eig,
+        "The eigenvalues, and with vectors the eigenvectors too; with real, real "
+        "where all eigenvalues are."),
     ASN_FUNCTION("_linalg_svd_hermitian", "a, /", f_svd_hermitian,
                  "U, S and Vh of Hermitian matrices."),
     ASN_FUNCTION_OF("linalg", "pinv",

@@ -222,8 +222,7 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     PyObject *v[ASN_MAX_ARGS];
     if (asn_args_parse(&sig, args, nargs, kwnames, v) < 0) return NULL;
     if (v[0] && v[0] != Py_None) {
-        bool newer = PyArray_GetNDArrayCFeatureVersion() >= 0x16; /* NumPy 2.5 */
-        PyErr_SetString(newer ? PyExc_ValueError : PyExc_RuntimeError,
+        PyErr_SetString(asn_numpy_2_5() ? PyExc_ValueError : PyExc_RuntimeError,
                         "asnumpy only supports stream=None.");
         return NULL;
     }

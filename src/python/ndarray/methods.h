@@ -40,7 +40,7 @@ PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *
     X(argmax, "/, axis=None, out=None, *, keepdims=False")                               \
     X(argmin, "/, axis=None, out=None, *, keepdims=False")                               \
     X(argpartition, "kth, /, axis=-1, kind='introselect', order=None")                   \
-    X(argsort, "/, axis=-1, kind=None, order=None, *, stable=None")                      \
+    X(argsort, "/, axis=-1, kind=None, order=None, *, stable=None, descending=None")     \
     X(astype, "/, dtype, order='K', casting='unsafe', subok=True, copy=True")            \
     X(byteswap, "/, inplace=False")                                                      \
     X(choose, "/, choices, out=None, mode='raise'")                                      \
@@ -74,7 +74,7 @@ PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *
     X(searchsorted, "v, /, side='left', sorter=None")                                    \
     X(setfield, "val, /, dtype, offset=0")                                               \
     X(setflags, "/, *, write=None, align=None, uic=None")                                \
-    X(sort, "/, axis=-1, kind=None, order=None, *, stable=None")                         \
+    X(sort, "/, axis=-1, kind=None, order=None, *, stable=None, descending=None")        \
     X(squeeze, "/, axis=None")                                                           \
     X(std, "/, axis=None, dtype=None, out=None, ddof=0, **kwargs")                       \
     X(sum, "/, axis=None, dtype=None, out=None, **kwargs")                               \
@@ -132,9 +132,10 @@ PyObject *asn_swapaxes_run(PyObject *self, PyObject *axis1, PyObject *axis2);
 PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObject *out,
                        PyObject *mode);
 /* A sorted copy, or with `arg` the positions that sort; axis NULL: the last, None:
- * flattened. kind, order and stable are checked, and change nothing. */
+ * flattened. kind, order and stable are checked, and change nothing; descending may be
+ * NULL, None or numpy._NoValue, too. */
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
-                         PyObject *stable, bool arg);
+                         PyObject *stable, PyObject *descending, bool arg);
 /* kth: ascending positions of the last axis. */
 PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth);
 /* The same, partitioned: the elements at the positions kth are where a sort would have

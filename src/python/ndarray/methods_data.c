@@ -167,10 +167,39 @@ static PyObject *index_array(PyObject *obj) {
     return NULL;
 }
 
-/* result copied into out, which is returned; takes result. NumPy's rule for out= of take
- * and compress is that out, as a buffer to write, casts safely to the result's dtype; the
- * shapes are to be equal, nothing broadcasts. Without out a 0-d result becomes a scalar.
- */
+/* NumPy 2.5's warnings of out= of another kind than the result. -1: one is an error. */
+static int warn_of_kind(asn_dtype out, asn_dtype result) {
+    if (asn_can_cast(result, out, ASN_CASTING_SAME_KIND)) return 0;
+    return PyErr_WarnEx(
+        PyExc_DeprecationWarning,
+        "Implicit casting of output to a different kind is deprecated. In a future "
+        "version, this will result in an error. (Deprecated NumPy 2.5)",
+        1);
+}
+
+/* out= of take and compress. NumPy before 2.5 wants out, as a buffer to write, to cast
+ * safely to the result's dtype; 2.5 lets every dtype pass. Both read out into a buffer of
+ * the result's dtype and write it back, and warn where either takes imaginary parts. -1:
+ * refused. */
+static int check_picked(asn_dtype out, asn_dtype result) {
+    if (!asn_numpy_2_5() && !asn_can_cast(out, result, ASN_CASTING_SAFE)) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('%s') according to "
+            "the rule 'safe'",
+            asn_dtype_name(out), asn_dtype_name(result));
+        return -1;
+    }
+    if (asn_numpy_2_5() && warn_of_kind(out, result) < 0) return -1;
+    if (asn_is_complex(out) == asn_is_complex(result) || out == ASN_BOOL ||
+        result == ASN_BOOL)
+        return 0;
+    return PyErr_WarnEx(asn_py.complex_warning,
+                        "Casting complex values to real discards the imaginary part", 1);
+}
+
+/* result copied into out, which is returned; takes result. The shapes are to be equal,
+ * nothing broadcasts. Without out a 0-d result becomes a scalar. */
 static PyObject *into_out(PyObject *result, PyObject *out) {
     if (!result || !out || out == Py_None)
         return result ? asn_ndarray_return(result) : NULL;
@@ -180,15 +209,8 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
         if (!asn_layout_same_shape(&target->layout, &asn_of(result)->layout)) {
             PyErr_SetString(PyExc_ValueError,
                             "output array does not match result of the operation");
-        } else if (!asn_can_cast((asn_dtype)target->layout.dtype, asn_dtype_of(result),
-                                 ASN_CASTING_SAFE)) {
-            PyErr_Format(
-                PyExc_TypeError,
-                "Cannot cast array data from dtype('%s') to dtype('%s') according to "
-                "the rule 'safe'",
-                asn_dtype_name((asn_dtype)target->layout.dtype),
-                asn_dtype_name(asn_dtype_of(result)));
-        } else {
+        } else if (check_picked((asn_dtype)target->layout.dtype, asn_dtype_of(result)) ==
+                   0) {
             asn_operand source = {asn_of(result), {0}, 0};
             asn_status status = asn_assign(target, &source, ASN_CASTING_UNSAFE, NULL);
             /* `owner` is the wrapper of a NumPy array: its memory must be written before

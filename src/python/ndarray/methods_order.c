@@ -9,41 +9,46 @@
 #include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
-/* kind=, order= and stable= of a sort: 0, or -1 with NumPy's error. order= names fields,
- * of which no array here has any. */
-static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
+/* kind=, order=, stable= and descending= of a sort: 0, or -1 with NumPy's error. order=
+ * names fields, of which no array here has any. */
+static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable,
+                           PyObject *descending, bool *falls) {
     bool unused;
+    const bool asks_stable = stable && stable != Py_None;
+    const bool asks_order = !asn_is_no_value(descending) && descending != Py_None;
+    *falls = false;
     if (order && order != Py_None) {
         PyErr_SetString(PyExc_ValueError,
                         "Cannot specify order when the array has no fields.");
         return -1;
     }
-    if (stable && stable != Py_None) {
-        if (kind && kind != Py_None) {
-            PyErr_SetString(PyExc_ValueError,
-                            "`kind` and keyword parameters can't be provided at "
-                            "the same time. Use only one of them.");
+    if (kind && kind != Py_None) {
+        const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
+        /* NumPy looks at the first letter alone, in either case: quick, heap, merge,
+         * stable. */
+        char first = text ? (char)(*text | 0x20) : 0;
+        if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
+            if (!PyErr_Occurred())
+                PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
+                             "sort kind must be one of 'quick', 'heap', or 'stable' "
+                             "(got %R)",
+                             kind);
             return -1;
         }
-        return asn_bool_from_py(stable, &unused);
-    }
-    if (!kind || kind == Py_None) return 0;
-    const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
-    /* NumPy looks at the first letter alone, in either case: quick, heap, merge, stable.
-     */
-    char first = text ? (char)(*text | 0x20) : 0;
-    if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
-        if (!PyErr_Occurred())
-            PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
-                         "sort kind must be one of 'quick', 'heap', or 'stable' (got %R)",
-                         kind);
+        if (!asks_stable && !asks_order) return 0;
+        PyErr_SetString(PyExc_ValueError,
+                        "`kind` and keyword parameters can't be provided at "
+                        "the same time. Use only one of them.");
         return -1;
     }
-    return 0;
+    if (asks_stable && asn_bool_from_py(stable, &unused) < 0) return -1;
+    return asks_order ? asn_bool_from_py(descending, falls) : 0;
 }
 
-/* Positions along the axis that a partition is for; none: a whole sort. */
+/* Positions along the axis that a partition is for; none: a whole sort, which may be a
+ * descending one. */
 typedef struct {
+    bool falls;
     int count;
     int64_t at[ASN_MAX_DIMS]; /* kth, each within the axis */
 } positions;
@@ -51,6 +56,7 @@ typedef struct {
 /* *result: self's elements in order along an axis, or with `arg` their positions. */
 static asn_status order_axis(asn_array *result, const asn_array *a, int axis, bool arg,
                              const positions *kth) {
+    if (kth->falls) return asn_np_sort_descending(result, a, axis, arg);
     if (kth->count)
         return (arg ? asn_argpartition : asn_partition)(result, a, axis, kth->count,
                                                         kth->at);
@@ -100,11 +106,21 @@ done:
 
 /* A sort or argsort as the function of that name makes it: always a new array. */
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
-                         PyObject *stable, bool arg) {
-    if (check_sort_kind(kind, order, stable) < 0) return NULL;
+                         PyObject *stable, PyObject *descending, bool arg) {
     positions none;
     none.count = 0; /* the others are half a KB, and stay unset */
+    if (check_sort_kind(kind, order, stable, descending, &none.falls) < 0) return NULL;
     return ordered(self, axis, arg, &none);
+}
+
+/* Through a sorted copy. */
+static asn_status descend_in_place(asn_array *a, int axis) {
+    asn_array sorted;
+    ASN_TRY(asn_np_sort_descending(&sorted, a, axis, false));
+    const asn_operand source = {.array = &sorted};
+    asn_status status = asn_assign(a, &source, ASN_CASTING_NO, NULL);
+    asn_array_fini(&sorted);
+    return status;
 }
 
 /* Sorts self's memory along an axis; flattening first is not for this. */
@@ -117,22 +133,24 @@ static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions 
     }
     if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return NULL;
     if (which < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &which));
-    ASN_PY_TRY(asn_order_in_place(asn_of(self), which, kth->count, kth->at));
+    ASN_PY_TRY(kth->falls ? descend_in_place(asn_of(self), which)
+                          : asn_order_in_place(asn_of(self), which, kth->count, kth->at));
     if (asn_fp_check() < 0) return NULL;
     Py_RETURN_NONE;
 }
 
 ASN_METHOD(sort) {
-    ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
-    if (check_sort_kind(v[1], v[2], v[3]) < 0) return NULL;
+    ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None, descending=None");
     positions none;
     none.count = 0;
+    if (check_sort_kind(v[1], v[2], v[3], v[4], &none.falls) < 0) return NULL;
     return order_in_place(self, v[0], &none);
 }
 
 ASN_METHOD(argsort) {
-    ASN_ARGS("argsort", "axis=-1, kind=None, order=None, *, stable=None");
-    return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
+    ASN_ARGS("argsort",
+             "axis=-1, kind=None, order=None, *, stable=None, descending=None");
+    return asn_sorted_run(self, v[0], v[1], v[2], v[3], v[4], true);
 }
 
 /* NumPy refuses bools as positions, which are integers to Python. -1: it did. */
@@ -220,7 +238,7 @@ static int check_select_kind(PyObject *kind) {
 /* (kth, axis, kind, order) in NumPy's order of checks. */
 static int read_partition(PyObject *self, PyObject *const *v, bool arg, positions *at) {
     return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], arg, at) < 0 ||
-                   check_sort_kind(NULL, v[3], NULL) < 0
+                   check_sort_kind(NULL, v[3], NULL, NULL, &at->falls) < 0
                ? -1
                : 0;
 }

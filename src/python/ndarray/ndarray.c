@@ -363,11 +363,25 @@ static const PyType_Slot fixed_slots[] = {
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},
 };
 
+/* Takes a parameter out of the signatures that help() and inspect show, which NumPy's
+ * have not got. (Those with a text are ours to write.) */
+static void hide(const char *method, const char *parameter) {
+    for (PyMethodDef *m = asn_ndarray_methods; m->ml_name; m++) {
+        char *at =
+            strcmp(m->ml_name, method) ? NULL : strstr((char *)m->ml_doc, parameter);
+        if (at) memmove(at, at + strlen(parameter), strlen(at + strlen(parameter)) + 1);
+    }
+}
+
 /* Makes the type. Heap types take one list of slots, so the two tables are joined; 48 is
  * room enough for the operators and the end. */
 int asn_ndarray_init_type(PyObject *module) {
     enum { FIXED = sizeof fixed_slots / sizeof *fixed_slots };
     if (asn_docs_put("ndarray", asn_ndarray_getset, asn_ndarray_methods) < 0) return -1;
+    if (!asn_numpy_2_5()) {
+        hide("sort", ", descending=None");
+        hide("argsort", ", descending=None");
+    }
     const char *doc = asn_docs_joined(ndarray_doc, NULL, "ndarray");
     if (!doc) return -1;
     PyType_Slot slots[FIXED + 48];

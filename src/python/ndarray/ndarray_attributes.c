@@ -31,10 +31,21 @@ static int no_delete(PyObject *value, const char *name) {
     return -1;
 }
 
+/* Assigning shape and dtype is deprecated from NumPy 2.5 on. -1: the warning is an error.
+ */
+static int warn_of_assignment(const char *text) {
+    return asn_numpy_2_5() ? PyErr_WarnEx(PyExc_DeprecationWarning, text, 1) : 0;
+}
+
 /* a.shape = ...: a view's rules, row-major, and never a copy. */
 static int set_shape(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
-    if (no_delete(value, "shape") < 0) return -1;
+    if (no_delete(value, "shape") < 0 ||
+        warn_of_assignment(
+            "Setting the shape on a NumPy array has been deprecated in NumPy 2.5.\n"
+            "As an alternative, you can create a new view using np.reshape (with "
+            "copy=False if needed).") < 0)
+        return -1;
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
     bool possible = false;
@@ -103,7 +114,13 @@ static int set_dtype(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     asn_dtype dtype;
     asn_layout view;
-    if (no_delete(value, "dtype") < 0 || asn_dtype_from_py(value, &dtype) < 0) return -1;
+    if (no_delete(value, "dtype") < 0 ||
+        warn_of_assignment(
+            "Setting the dtype on a NumPy array has been deprecated in NumPy 2.5.\n"
+            "Instead of changing the dtype on an array x, create a new array with "
+            "x.view(new_dtype)") < 0 ||
+        asn_dtype_from_py(value, &dtype) < 0)
+        return -1;
     if (dtype == ASN_DTYPE_NONE) dtype = ASN_F64;
     ASN_PY_TRY_INT(asn_view_dtype(&view, LAYOUT(self), dtype));
     replace_layout(self, &view);

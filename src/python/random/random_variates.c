@@ -389,6 +389,7 @@ static PyObject *engine_dirichlet(PyObject *self, PyObject *args) {
 
 /* How often each of k outcomes came up in a row's trials. */
 typedef struct {
+    bool legacy;
     int64_t k, p_step; /* p_step: k, or 0: one row of p for all */
     const int64_t *trials;
     const double *p;
@@ -396,7 +397,7 @@ typedef struct {
 
 static asn_status fill_multinomial(void *g, const void *what, int64_t n, void *out) {
     const multinomial *m = what;
-    asn_fill_multinomial(g, n / m->k, m->k, m->trials, m->p, m->p_step, out);
+    asn_fill_multinomial(g, m->legacy, n / m->k, m->k, m->trials, m->p, m->p_step, out);
     return ASN_OK;
 }
 
@@ -409,19 +410,20 @@ static bool keep_multinomial(void *copy, int64_t n) {
     return m->trials && m->p;
 }
 
-/* (shape, trials, pvals): trials one per row; pvals one row for all, or one each */
+/* (shape, trials, pvals, legacy): trials one per row; pvals one row for all, or one each
+ */
 static PyObject *engine_multinomial(PyObject *self, PyObject *args) {
     PyObject *size;
     PyArrayObject *trials, *p;
-    int ndim;
+    int ndim, legacy;
     int64_t shape[ASN_MAX_DIMS], rows = 1;
-    if (!PyArg_ParseTuple(args, "OO!O!", &size, &PyArray_Type, &trials, &PyArray_Type,
-                          &p))
+    if (!PyArg_ParseTuple(args, "OO!O!p", &size, &PyArray_Type, &trials, &PyArray_Type,
+                          &p, &legacy))
         return NULL;
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     for (int d = 0; d < ndim - 1; d++)
         rows *= shape[d];
-    multinomial m = {.k = ndim ? shape[ndim - 1] : 0};
+    multinomial m = {.legacy = legacy != 0, .k = ndim ? shape[ndim - 1] : 0};
     m.p_step = PyArray_NDIM(p) > 1 ? m.k : 0;
     if (contiguous(trials, NPY_INT64, rows) < 0 ||
         contiguous(p, NPY_DOUBLE, m.p_step ? rows * m.k : m.k) < 0)
@@ -492,7 +494,7 @@ PyMethodDef asn_variate_methods[] = {
     {"dirichlet", engine_dirichlet_locked, METH_VARARGS,
      "dirichlet(shape, alpha, legacy)."},
     {"multinomial", engine_multinomial_locked, METH_VARARGS,
-     "multinomial(shape, trials, pvals)."},
+     "multinomial(shape, trials, pvals, legacy)."},
     {"multivariate_hypergeometric", engine_multivariate_hypergeometric_locked,
      METH_VARARGS, "multivariate_hypergeometric(shape, colors, nsample, by_count)."},
     {NULL, NULL, 0, NULL},

@@ -107,6 +107,6 @@ def test_an_array_that_cannot_be_had_raises(monkeypatch):
         raise MemoryError("no memory for a copy")
 
     assert total(asnumpy.ones(3)) == 3.0  # compiled: the next call only takes its argument
-    monkeypatch.setattr("asnumpy._adapters._host_arguments.host_array", fails)
+    monkeypatch.setattr("asnumpy._host_values.host_array", fails)
     with pytest.raises(MemoryError, match="for a copy"):
         total(asnumpy.ones(3))

@@ -123,25 +123,25 @@
 #include "device/cpu/math/scalar_int.inc"
 
 /* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
- * magnitude that is no NaN, `same` the result where a equals b. Magnitudes are ordered as
- * their bits are. A NaN comes back as it is, the first one before the second. */
-static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity,
-                                      uint16_t same) {
+ * magnitude that is no NaN. Of equal ones it is `b`, as C has it and NumPy from 2.5 on
+ * (before, float16 alone gave the first of two zeros). Magnitudes are ordered as their
+ * bits are. A NaN comes back as it is, the first one before the second. */
+static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity) {
     uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
     if (mag_a > infinity) return a;
     if (mag_b > infinity) return b;
-    if (a == b || (mag_a | mag_b) == 0) return same;
+    if (a == b || (mag_a | mag_b) == 0) return b;
     if (mag_a == 0) return (uint16_t)((b & 0x8000) | 1);
     bool away = (a & 0x8000) == (b & 0x8000) && mag_b > mag_a;
     return (uint16_t)(away ? a + 1 : a - 1);
 }
 static inline uint16_t asn_f16_nextafter(uint16_t a, uint16_t b) {
-    uint16_t next = half_nextafter(a, b, 0x7c00, a); /* of equal zeros the first, */
+    uint16_t next = half_nextafter(a, b, 0x7c00);
     if ((next & 0x7fff) == 0x7c00 && (a & 0x7fff) < 0x7c00) asn_fp_raise(FE_OVERFLOW);
     return next;
 }
 static inline uint16_t asn_bf16_nextafter(uint16_t a, uint16_t b) {
-    return half_nextafter(a, b, 0x7f80, b); /* as float32's the second */
+    return half_nextafter(a, b, 0x7f80);
 }
 
 #endif
