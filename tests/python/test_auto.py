@@ -925,3 +925,13 @@ def test_errors_name_the_shape_of_out():
     with pytest.raises(ValueError, match=r"shapes \(3,\) \(2,\) \(3,\)"):
         a = asnumpy.zeros(3)
         a += [1, 2]
+
+
+def test_report_comes_after_what_was_printed():
+    """Also where stdout, which is buffered then, and stderr are one pipe."""
+    plain = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "asnumpy", "--report", "-c", "print('printed')"]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=plain, check=True
+    )
+    assert done.stdout.startswith("printed\n") and "asnumpy: " in done.stdout

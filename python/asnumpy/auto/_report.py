@@ -54,6 +54,8 @@ class Report:
             with open(self._file, "w") as out:
                 out.write(text)
         else:
+            if sys.stdout is not None and not sys.stdout.closed:
+                sys.stdout.flush()  # what the program printed comes first, also where both go to one file
             print(text, end="", file=sys.stderr)
 
 
