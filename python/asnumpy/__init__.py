@@ -102,13 +102,16 @@ permute_dims = _core.transpose
 
 # Module -> the names it defines, for loading at first use.
 _LAZY = {
-    "_creation": "asarray_chkfinite bartlett blackman diag diag_indices diag_indices_from diagflat "
-    "fromfile fromfunction fromiter fromstring geomspace hamming hanning indices "
-    "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
-    "tril_indices_from triu triu_indices triu_indices_from vander",
-    "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
-    "broadcast_shapes delete dsplit hsplit insert resize "
-    "split tile trim_zeros unstack vsplit",
+    "_creation": "asarray_chkfinite fromfile fromfunction fromiter fromstring indices meshgrid "
+    "require vander",
+    "_ranges": "geomspace linspace logspace",
+    "_triangles": "diag diag_indices diag_indices_from diagflat mask_indices tri tril tril_indices "
+    "tril_indices_from triu triu_indices triu_indices_from",
+    "_windows": "bartlett blackman hamming hanning kaiser",
+    "_joining": "append atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
+    "delete insert resize tile",
+    "_padding": "trim_zeros",
+    "_splitting": "array_split dsplit hsplit split unstack vsplit",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
     "flatnonzero imag isfortran iterable ix_ put real sort_complex trace",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "

@@ -179,16 +179,14 @@ def main(arguments=None):
     crossing = auto.install(**patterns)
     if options.how == "-m" and options.program[0] in ("pytest", "py.test"):
         _workers.to_pytest(patterns)
-    if options.report is None:
-        told = _workers.record() or contextlib.nullcontext()
-    else:
-        from asnumpy.auto._report import Report
+    with contextlib.ExitStack() as told:
+        if options.report is not None:
+            from asnumpy.auto._report import Report
 
-        told = Report(options.report).__enter__()
-    try:
+            told.enter_context(Report(options.report))
+        elif recorder := _workers.record():
+            told.push(recorder)
         _run(lambda: _prepare(options, crossing))
-    finally:
-        told.__exit__(None, None, None)
 
 
 if __name__ == "__main__":

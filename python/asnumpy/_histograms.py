@@ -182,7 +182,7 @@ def _estimated_bins(a, name, low, high, bounds):
 def _bin_edges(a, bins, range, weights, of_many=False):
     """Edges, and (low, high, count) when they are uniform. of_many: the sample's dtype does not count for a
     given range, as in NumPy's histograms in several dimensions."""
-    from ._creation import linspace
+    from ._ranges import linspace
 
     if isinstance(bins, str):
         if weights is not None:

@@ -103,7 +103,7 @@ def roots(p):
         p = p.astype(float)
     n = len(p)
     if n > 1:
-        from ._creation import diag
+        from ._triangles import diag
 
         a = diag(_core.ones((n - 2,), p.dtype), -1)
         a[0, :] = -p[1:] / p[0]

@@ -287,20 +287,20 @@ def isscalar(element):
 
 
 @functools.cache
-def _joining():
-    from . import _joining
+def _padding():
+    from . import _padding
 
-    return _joining
+    return _padding
 
 
 def pad(array, width, mode, options):
     """np.pad in the modes that Python has."""
-    return _joining().pad(array, width, mode, options)
+    return _padding().pad(array, width, mode, options)
 
 
 def pad_widths(width, ndim):
     """(before, after) of each axis."""
-    return tuple(tuple(pair) for pair in _joining().widths_of(width, ndim))
+    return tuple(tuple(pair) for pair in _padding().widths_of(width, ndim))
 
 
 def choose(a, choices, out, mode):

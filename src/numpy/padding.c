@@ -3,7 +3,7 @@
  * Mode "wrap", one axis after the other, so that corners come from what was padded
  * before. Up to a whole extent on either side that is a join of three views; more
  * elements than there are are taken by positions modulo the extent. The other modes are
- * Python's (_joining.py).
+ * Python's (_padding.py).
  */
 #include "numpy/padding.h"
 

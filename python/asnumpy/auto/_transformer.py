@@ -97,13 +97,14 @@ class Transformer(ast.NodeTransformer):
 
     def visit_BinOp(self, node):
         """Of the operators those that arrays seldom have, and a library's objects often (matrices)."""
-        owner = copy.deepcopy(node.left)
+        staged = isinstance(node.op, (ast.MatMult, ast.Pow)) and not isinstance(
+            node.right, ast.Constant
+        )
+        owner = copy.deepcopy(node.left) if staged and _plain(node.left) else None
         self.generic_visit(node)
-        if not isinstance(node.op, (ast.MatMult, ast.Pow)) or isinstance(node.right, ast.Constant):
-            return node
-        if _plain(owner):
+        if owner is not None:
             node.right = _call(_KEY, [owner, node.right], node.right)
-        return _call(_BACK, [node], node)
+        return _call(_BACK, [node], node) if staged else node
 
     def visit_Attribute(self, node):
         node = self._base(node)

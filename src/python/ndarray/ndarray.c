@@ -363,14 +363,24 @@ static const PyType_Slot fixed_slots[] = {
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},
 };
 
-/* Takes a parameter out of the signatures that help() and inspect show, which NumPy's
- * have not got. (Those with a text are ours to write.) */
-static void hide(const char *method, const char *parameter) {
+/* Takes a parameter that NumPy's method has not got out of the signature that help() and
+ * inspect show, in a copy that lives as long as the type. -1: no memory. */
+static int hide(const char *method, const char *parameter) {
     for (PyMethodDef *m = asn_ndarray_methods; m->ml_name; m++) {
-        char *at =
-            strcmp(m->ml_name, method) ? NULL : strstr((char *)m->ml_doc, parameter);
-        if (at) memmove(at, at + strlen(parameter), strlen(at + strlen(parameter)) + 1);
+        const char *at = strcmp(m->ml_name, method) ? NULL : strstr(m->ml_doc, parameter);
+        if (!at) continue;
+        const char *rest = at + strlen(parameter);
+        size_t head = (size_t)(at - m->ml_doc), tail = strlen(rest) + 1;
+        char *doc = malloc(head + tail);
+        if (!doc) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        memcpy(doc, m->ml_doc, head);
+        memcpy(doc + head, rest, tail);
+        m->ml_doc = doc;
     }
+    return 0;
 }
 
 /* Makes the type. Heap types take one list of slots, so the two tables are joined; 48 is
@@ -378,10 +388,9 @@ static void hide(const char *method, const char *parameter) {
 int asn_ndarray_init_type(PyObject *module) {
     enum { FIXED = sizeof fixed_slots / sizeof *fixed_slots };
     if (asn_docs_put("ndarray", asn_ndarray_getset, asn_ndarray_methods) < 0) return -1;
-    if (!asn_numpy_2_5()) {
-        hide("sort", ", descending=None");
-        hide("argsort", ", descending=None");
-    }
+    if (!asn_numpy_2_5() && (hide("sort", ", descending=None") < 0 ||
+                             hide("argsort", ", descending=None") < 0))
+        return -1;
     const char *doc = asn_docs_joined(ndarray_doc, NULL, "ndarray");
     if (!doc) return -1;
     PyType_Slot slots[FIXED + 48];
