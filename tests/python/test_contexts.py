@@ -3,6 +3,8 @@ have their own, and what one recorded is reported under its modes, whoever waits
 
 import asyncio
 import contextvars
+import os
+import subprocess
 import sys
 import threading
 import warnings
@@ -120,6 +122,50 @@ def test_threads_have_their_own_modes():
         assert np.geterr()["over"] == "ignore"
     assert all(seen) and len(seen) == 603
     assert np.geterr() == DEFAULT
+
+
+MODES_IN_TURN = """
+import threading
+import asnumpy as np
+
+MODES, failures = ("ignore", "warn", "print", "raise"), []
+
+def work(k):
+    try:
+        with np.stream(np.Stream()):
+            x = np.arange(3000.0) + k
+            for turn in range(100):
+                over, under = MODES[(k + turn) % 4], MODES[turn & 1]
+                with np.errstate(over=over):
+                    y = x * turn
+                    with np.errstate(under=under, call=lambda *a: None):
+                        z = y + 1
+                        assert np.geterr()["under"] == under
+                    assert np.geterr()["over"] == over
+                    if turn % 5 == 0:
+                        assert float(z[7]) == (7 + k) * turn + 1
+    except BaseException as e:
+        failures.append(e)
+        raise
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+assert not failures
+print("same")
+"""
+
+
+@pytest.mark.parametrize("fuse", ["0", "1"])
+def test_threads_change_modes_while_others_wait(fuse):
+    """Leaving modes waits for what ran under them, and lets other threads change theirs meanwhile: nothing is released
+    twice (the allocator checks), and each sees its own."""
+    environment = {"ASNUMPY_FUSE": fuse, "ASNUMPY_CPU_LAUNCH_DELAY_US": "50"}
+    done = subprocess.run([sys.executable, "-c", MODES_IN_TURN], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment, "PYTHONMALLOC": "debug"})  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr[-4000:]
 
 
 @needs_conditions

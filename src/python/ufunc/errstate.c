@@ -14,9 +14,11 @@
  * errstate(...)` covers exactly the operations inside it. While no modes are set every
  * context has the same object, and asking is one look at the variable.
  *
- * `active` and `before` are read and written with the library's lock held: threads
- * without a global lock come with their contexts at the same time. Reports may run any
- * Python code, so they are made of a copy of the modes, without the lock. */
+ * `active` and `before` are read and written with the library's lock held: threads come
+ * with their contexts at the same time, also under a global lock, which every wait lets
+ * go of. Nothing is waited for, and no Python code runs, between a look at them and the
+ * change that follows from it (adopt). Reports may run any Python code, so they are made
+ * of a copy of the modes, without the lock. */
 #include "python/args.h"
 #include "graph/lock.h"
 #include "graph/device/fallback.h"
@@ -102,22 +104,30 @@ static int report(const asn_modes *m, uint32_t flags, const char *name) {
     return 0;
 }
 
-/* The active modes to report by; owns its callback; the lock is held. */
-static asn_modes copy_of_active(void) {
+/* The active modes, with references of its own (release): others may change them
+ * meanwhile. The lock is held, or a global one. */
+static asn_modes hold_active(void) {
     asn_modes m = asn_py.active;
     Py_XINCREF(m.callback);
+    Py_XINCREF(m.object);
     return m;
+}
+
+/* The references of modes that nobody uses any more. */
+static void release(asn_modes *m) {
+    Py_XDECREF(m->callback);
+    Py_XDECREF(m->object);
 }
 
 /* (Contract in core.h.) By the modes as they are now, whatever they were when the
  * operation was called. */
 int asn_fp_report(uint32_t flags, const char *name) {
     asn_lock();
-    asn_modes m = copy_of_active();
+    asn_modes m = hold_active();
     asn_unlock();
     /* Without the lock: a callback may call this library. */
     int failed = report(&m, flags, name);
-    Py_XDECREF(m.callback);
+    release(&m);
     return failed;
 }
 
@@ -169,19 +179,12 @@ static int read_present(asn_modes *m) {
     return ok ? 0 : -1;
 }
 
-/* The references of modes that nobody uses any more. */
-static void release(asn_modes *m) {
-    Py_XDECREF(m->callback);
-    Py_XDECREF(m->object);
+/* Whether both say the same, whatever objects they are from. */
+static bool are_same(const asn_modes *m, const asn_modes *n) {
+    return m->callback == n->callback && memcmp(m->mode, n->mode, sizeof m->mode) == 0;
 }
 
-/* Whether they say the same as the active ones, whatever object they are from. */
-static bool are_active(const asn_modes *m) {
-    return m->callback == asn_py.active.callback &&
-           memcmp(m->mode, asn_py.active.mode, sizeof m->mode) == 0;
-}
-
-/* The core works under the active modes from here on; nothing is recorded. -1: what was
+/* The core works under the active modes from here on. The lock is held. -1: what was
  * still to run failed. */
 static int apply(void) {
     bool any = false, at_once = false;
@@ -200,17 +203,23 @@ static int apply(void) {
  * last, or the modes that another context had, so that two contexts in turn read nothing.
  */
 static asn_modes modes_of(PyObject *object) {
-    asn_modes m = asn_py.before;
+    asn_modes m = {0};
+    asn_lock();
     if (object == asn_py.before.object) {
+        m = asn_py.before;
         asn_py.before = (asn_modes){0};
-        Py_DECREF(object);
-    } else if (read_present(&m) == 0) {
-        m.object = object;
-    } else {
-        PyErr_WriteUnraisable(asn_py.errstate_variable);
-        m = copy_of_active();
-        m.object = object;
     }
+    asn_unlock();
+    if (m.object) {
+        Py_DECREF(object);
+        return m;
+    }
+    if (read_present(&m) < 0) {
+        PyErr_WriteUnraisable(asn_py.errstate_variable);
+        m = hold_active();
+        Py_XDECREF(m.object);
+    }
+    m.object = object;
     return m;
 }
 
@@ -223,29 +232,57 @@ static void report_late(const asn_modes *m, uint32_t flags, const char *name) {
     if (held) asn_lock_resume(depth);
 }
 
+/* What ran under modes that are left: theirs, and what it raised. */
+typedef struct {
+    asn_modes modes; /* owned */
+    uint32_t flags;
+    const char *name;
+} late;
+
+/* Runs what is recorded under the active modes and waits for it, which lets other threads
+ * go on: they may have others active afterwards. */
+static late run_under_active(void) {
+    late l = {hold_active(), 0, NULL};
+    asn_status status = asn_synchronize_free();
+    l.flags = asn_fp_take_new(&l.name);
+    if (status) {
+        asn_raise(status);
+        PyErr_WriteUnraisable(asn_py.errstate_variable);
+    }
+    return l;
+}
+
+/* The active modes become m's (takes) if they are those of `last` still, and the core
+ * works under them. false: others came. *failed: of apply. */
+static bool exchange(const asn_modes *m, const asn_modes *last, bool same, int *failed) {
+    asn_modes old = {0};
+    asn_lock();
+    const bool still = asn_py.active.object == last->object;
+    if (still) {
+        /* Old modes stay known, for the way back. */
+        old = asn_py.before;
+        asn_py.before = asn_py.active;
+        asn_py.active = *m;
+        *failed = same ? 0 : apply();
+    }
+    asn_unlock();
+    release(&old);
+    return still;
+}
+
 /* The modes of the present context, which `object` (takes) holds, become the active ones.
  * Objects that say the same are not told apart: two threads would else run what is
- * recorded at every turn. The lock is held. -1: apply failed. */
+ * recorded at every turn. -1: apply failed. */
 static int adopt(PyObject *object) {
-    asn_modes m = modes_of(object), old = asn_py.before, last = copy_of_active();
-    const bool same = are_active(&m);
-    uint32_t flags = 0;
-    const char *name = NULL;
-    if (!same) {
-        asn_status status = asn_synchronize_free();
-        flags = asn_fp_take_new(&name);
-        if (status) {
-            asn_raise(status);
-            PyErr_WriteUnraisable(asn_py.errstate_variable);
-        }
+    const asn_modes m = modes_of(object);
+    int failed = 0;
+    for (bool done = false; !done;) {
+        const bool same = are_same(&m, &asn_py.active);
+        late l = same ? (late){hold_active(), 0, NULL} : run_under_active();
+        done = exchange(&m, &l.modes, same, &failed);
+        if (l.flags) report_late(&l.modes, l.flags, l.name);
+        release(&l.modes);
     }
-    /* Old modes stay known, for the way back. */
-    asn_py.before = asn_py.active;
-    asn_py.active = m;
-    int failed = same ? 0 : apply();
-    release(&old);
-    if (flags) report_late(&last, flags, name);
-    Py_XDECREF(last.callback);
     return failed;
 }
 
@@ -341,23 +378,26 @@ static int name_mode(PyObject *const *wish, int k, PyObject *named, asn_modes *m
 static PyObject *object_with(PyObject *const *wish, PyObject *callback) {
     PyObject *named = PyDict_New(), *none = PyTuple_New(0);
     bool ok = named && none;
-    asn_modes m = asn_py.active, old;
+    asn_modes held = hold_active(), m = held, old;
     if (callback) m.callback = callback == Py_None ? NULL : callback;
     for (int k = 0; k < 4 && ok; k++)
         ok = name_mode(wish, k, named, &m) == 0;
     if (ok && callback) ok = PyDict_SetItemString(named, "call", callback) == 0;
-    if (!are_active(&m))
+    if (!are_same(&m, &held))
         m.object = ok ? PyObject_Call(asn_py.errstate_make, none, named) : NULL;
     Py_XDECREF(named);
     Py_XDECREF(none);
-    if (!ok || !m.object) return NULL;
-    Py_INCREF(m.object);
-    if (m.object == asn_py.active.object) return m.object;
-    Py_XINCREF(m.callback);
-    old = asn_py.before;
-    asn_py.before = m;
-    release(&old);
-    return m.object;
+    if (ok && m.object && m.object != held.object) {
+        Py_XINCREF(m.callback);
+        Py_INCREF(m.object);
+        old = asn_py.before;
+        asn_py.before = m;
+        release(&old);
+    } else if (ok) {
+        Py_XINCREF(m.object);
+    }
+    release(&held);
+    return ok ? m.object : NULL;
 }
 
 /* object_with under the lock, with the context's own modes active. */
