@@ -259,9 +259,10 @@ def check_replays(np, program, expected, native):
             raise
 
 
-def check(np, program, traceable, native=False):
-    """Raises Mismatch (or what the library raised); the digest of the results."""
-    with np.errstate(all="ignore"), numpy.errstate(all="ignore"):
+def check(np, program, traceable, native=False, callback=None):
+    """Raises Mismatch (or what the library raised); the digest of the results. callback: of the
+    modes, never called; threads with others run nothing of each other's."""
+    with np.errstate(all="ignore", call=callback), numpy.errstate(all="ignore"):
         results = as_it_is(np, program)
         for turn in ("again, prepared", "again, known"):
             for v, value in as_it_is(np, program).items():

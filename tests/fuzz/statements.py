@@ -17,6 +17,7 @@ import re
 import resource
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
@@ -27,6 +28,10 @@ import fuzz_inputs as inputs  # noqa: E402
 import fuzz_programs as programs  # noqa: E402
 import numpy  # noqa: E402
 
+# So many threads of Python take the programs of a process in turn; half of them have streams and
+# floating-point modes of their own. (Of the fuzzer, not of the library.)
+THREADS = "FUZZ_PYTHON_THREADS"
+
 # Modes whose results have the same bits stand together, first the one that the others equal.
 MODES = {
     "best": {
@@ -36,6 +41,12 @@ MODES = {
         "single operators": {"ASNUMPY_FUSE": "0"},
         "a device that lags": {"ASNUMPY_CPU_LAUNCH_DELAY_US": "1"},
         "a small cache": {"ASNUMPY_LAST_CACHE": "65536"},
+        "Python's threads": {THREADS: "4"},
+        "Python's threads, single operators, a device that lags": {
+            THREADS: "4",
+            "ASNUMPY_FUSE": "0",
+            "ASNUMPY_CPU_LAUNCH_DELAY_US": "20",
+        },
     },
     "avx2": {
         "AVX2, interpreter": {"ASNUMPY_ISA": "avx2", "ASNUMPY_JIT": "0"},
@@ -60,28 +71,49 @@ def environment(mode):
 # ---- a process of one mode
 
 
-def worker():
-    """Reads programs as JSON lines, answers each with a line."""
+def answer(task, callback=None):
+    """What a program gave: a dictionary for JSON."""
     import asnumpy
     import fuzz_compare as comparing
 
-    for line in sys.stdin:
-        task = json.loads(line)
-        program = (
-            programs.generate(task["seed"], task["traceable"])
-            if "seed" in task
-            else programs.Program(*task["program"])
-        )
-        try:
-            answer = {
-                "digest": comparing.check(
-                    asnumpy, program, task["traceable"], task.get("seed", 0) % 24 == 0
-                ),
-                "statements": len(program.statements),
-            }
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:400]}
-        print(json.dumps(answer), flush=True)
+    program = (
+        programs.generate(task["seed"], task["traceable"])
+        if "seed" in task
+        else programs.Program(*task["program"])
+    )
+    native = task.get("seed", 0) % 24 == 0
+    try:
+        digest = comparing.check(asnumpy, program, task["traceable"], native, callback)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"[:400]}
+    return {"digest": digest, "statements": len(program.statements)}
+
+
+def worker():
+    """Reads programs as JSON lines, answers each with a line, in their order."""
+    threads = int(os.environ.get(THREADS, 0))
+    if not threads:
+        for line in sys.stdin:
+            print(json.dumps(answer(json.loads(line))), flush=True)
+        return
+    import asnumpy
+
+    tasks = [json.loads(line) for line in sys.stdin]
+    answers = [None] * len(tasks)
+
+    def take_turns(k):
+        own = k % 2 == 0
+        with asnumpy.stream(asnumpy.Stream() if own else None):
+            for at in range(k, len(tasks), threads):
+                answers[at] = answer(tasks[at], (lambda *_: None) if own else None)
+
+    running = [threading.Thread(target=take_turns, args=(k,)) for k in range(threads)]
+    for t in running:
+        t.start()
+    for t in running:
+        t.join()
+    for a in answers:
+        print(json.dumps(a))
 
 
 def run(mode, tasks):

@@ -518,6 +518,33 @@ def test_modes_change_beside_a_stream_that_waits(same):
     assert results == [10_000]
 
 
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"ASNUMPY_FUSE": "0"}, ASCEND],
+    ids=["fused", "not fused", "in CANN's place"],
+)
+def test_replays_that_wait_on_the_way(environment):
+    """A replay's upload waits for its stream: results of the steps before it and after are waited for still."""
+    program = """
+import asnumpy as np, numpy
+@np.jit
+def function(x):
+    first = np.exp(x)
+    parts = x[[-3, 17, -5, 22]]
+    return first, np.repeat(x, 2), parts, np.sqrt(parts)
+given = numpy.random.default_rng(0).random((6, 255), "f4") + numpy.float32(0.5)
+with np.stream(np.Stream()):
+    arrays = [np.asarray(row.copy()) for row in given]
+    for x, row in zip(arrays, given):
+        parts = row[[-3, 17, -5, 22]]
+        wanted = (numpy.exp(row), numpy.repeat(row, 2), parts, numpy.sqrt(parts))
+        for result, want in zip(function(x), wanted):
+            numpy.testing.assert_allclose(result.to_numpy(), want, rtol=1e-5)
+print("same")
+"""
+    assert run({**environment, "ASNUMPY_CPU_LAUNCH_DELAY_US": "300"}, "-c", program) == "same\n"
+
+
 def test_threads_have_streams_of_their_own():
     shared = [np.arange(20_000.0) + k for k in range(4)]
     failures = []

@@ -274,18 +274,15 @@ static bool is_recorded_here(asn_replay_kind kind) {
     return kind == ASN_STEP_FUSED || kind == ASN_STEP_OPERATOR || kind == ASN_STEP_HOST;
 }
 
-static asn_status run_steps(asn_replay *r, char *const *bases) {
-    uint32_t *sink = asn_fp_sink();
-    for (int i = 0; i < r->num_steps; i++) {
-        asn_replay_step *s = &r->steps[i];
-        asn_mark mark = ASN_NO_MARK;
-        if (is_recorded_here(s->kind)) mark = asn_profile_begin_on_device();
-        ASN_TRY(run_step(s, bases, sink));
-        if (mark.ticks)
-            asn_profile_note(
-                mark, s->kind == ASN_STEP_FUSED ? ASN_EVENT_PROGRAM : ASN_EVENT_OPERATOR,
-                s->name ? s->name : "program", s->nbytes);
-    }
+static asn_status run_recorded_step(asn_replay_step *s, char *const *bases,
+                                    uint32_t *sink) {
+    asn_mark mark = ASN_NO_MARK;
+    if (is_recorded_here(s->kind)) mark = asn_profile_begin_on_device();
+    ASN_TRY(run_step(s, bases, sink));
+    if (mark.ticks)
+        asn_profile_note(
+            mark, s->kind == ASN_STEP_FUSED ? ASN_EVENT_PROGRAM : ASN_EVENT_OPERATOR,
+            s->name ? s->name : "program", s->nbytes);
     return ASN_OK;
 }
 
@@ -374,6 +371,25 @@ static asn_status use_slots(const asn_replay *r, const asn_array *const *args) {
     return ASN_OK;
 }
 
+/* A step that waits (an upload, the host's work, a solver) begins a new ticket of the
+ * queue: the memory that was said to be used by the one before counts as free then,
+ * though later steps use it still. */
+static asn_status run_steps(asn_replay *r, const asn_array *const *args) {
+    uint32_t *sink = asn_fp_sink();
+    ASN_TRY(use_slots(r, args));
+    uint64_t ticket = asn_queue_active->marked;
+    asn_status status = ASN_OK;
+    for (int i = 0; i < r->num_steps && !status; i++) {
+        status = run_recorded_step(&r->steps[i], r->bases, sink);
+        if (__builtin_expect(asn_queue_active->marked != ticket, 0)) {
+            asn_status used = use_slots(r, args); /* also of what a failure leaves */
+            if (!status) status = used;
+            ticket = asn_queue_active->marked;
+        }
+    }
+    return status;
+}
+
 /* All of it, with the lock held. After a failure no result is left. */
 static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *results) {
     int made = 0;
@@ -382,8 +398,7 @@ static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *re
     asn_status status = make_results(r, args, results, &made);
     if (!status && r->arena_bytes) status = asn_block_take(r->arena_bytes, &arena);
     if (!status) status = fill_bases(r, args, arena.data);
-    if (!status) status = use_slots(r, args);
-    if (!status) status = run_steps(r, r->bases);
+    if (!status) status = run_steps(r, args);
     /* Where the device runs behind: waits, if the host shares an argument's memory. */
     if (!status) status = asn_trace_catch_up_on(r->num_args, args);
     if (arena.data) asn_block_give(&arena);
