@@ -10,7 +10,7 @@
 enum { LONGEST = 1200000, SHORT = 1300, GUARD = 64, FILL = 0x5a };
 
 typedef struct {
-    char before[GUARD], at[LONGEST * 8], behind[GUARD];
+    char before[GUARD], at[LONGEST * 8 + GUARD];
 } room;
 static room from, to, spare;
 static uint64_t expected[LONGEST];
