@@ -65,7 +65,7 @@ asn_status asn_streams_set_current(asn_queue *q) {
                              "%s is on device %d%s; the current device is %d", q->name,
                              q->device, q->stream ? "" : ", which was closed since",
                              asn_queue_own()->device);
-    if (asn_capture_open()) return asn_capture_refuse("another stream is made current");
+    ASN_TRY(asn_capture_forbid("another stream is made current"));
     asn_lock();
     if (q) bind_thread(q->device);
     asn_queue_set_current(q);
@@ -79,7 +79,7 @@ asn_status asn_streams_flush(const asn_queue *q) {
 }
 
 asn_status asn_streams_handle(asn_queue *q, void **out) {
-    if (asn_capture_open()) return asn_capture_refuse("a stream's handle is asked for");
+    ASN_TRY(asn_capture_forbid("a stream's handle is asked for"));
     asn_lock();
     asn_status status = asn_streams_flush(q);
     if (!status) {
@@ -229,7 +229,7 @@ asn_status asn_streams_query(asn_queue *q, bool *out) {
 }
 
 asn_status asn_streams_follow(asn_queue *q, asn_queue *of) {
-    if (asn_capture_open()) return asn_capture_refuse("a stream waits for another");
+    ASN_TRY(asn_capture_forbid("a stream waits for another"));
     asn_lock();
     asn_status status = asn_trace_flush();
     if (!status) status = asn_queue_follow(q, of, of->marked + 1);
@@ -238,7 +238,7 @@ asn_status asn_streams_follow(asn_queue *q, asn_queue *of) {
 }
 
 asn_status asn_streams_record(asn_stream_event *e, asn_queue *q) {
-    if (asn_capture_open()) return asn_capture_refuse("an event is recorded");
+    ASN_TRY(asn_capture_forbid("an event is recorded"));
     asn_lock();
     asn_status status = asn_streams_flush(q);
     if (!status) status = asn_stream_event_record(e, q);
@@ -247,7 +247,7 @@ asn_status asn_streams_record(asn_stream_event *e, asn_queue *q) {
 }
 
 asn_status asn_streams_wait_event(asn_queue *q, asn_stream_event *e) {
-    if (asn_capture_open()) return asn_capture_refuse("a stream waits for an event");
+    ASN_TRY(asn_capture_forbid("a stream waits for an event"));
     asn_lock();
     asn_status status = asn_streams_flush(q);
     if (!status) status = asn_stream_event_wait(e, q);

@@ -46,8 +46,8 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 #endif
 
 /* NEON, which every processor of aarch64 has: its row is the base with these tables.
- * Sorts and casts have loops for AVX2 and AVX-512 alone; transforms, matrices and what
- * the table generates are the compiler's own vectors. */
+ * Casts have loops for AVX2 and AVX-512 alone; transforms, matrices and what the table
+ * generates are the compiler's own vectors. */
 #if defined(__aarch64__)
 #define NEON(table) table
 #else
@@ -62,7 +62,7 @@ static const asnd_context baseline = {
     .masks = NEON(&asn_mask_neon),
     .index_lines = NULL,
     .codecs = asn_key_codecs,
-    .sorts = NULL,
+    .sorts = NEON(&asn_sort_neon),
     .picks = NEON(asn_pick_neon),
     .half_products = NULL,
     .products = NULL,

@@ -140,6 +140,7 @@ ASN_API HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32
 
 /* ---- one process */
 
+/* One rank of HcclCommInitAll, which joins on a thread of its own. */
 typedef struct {
     const hccl_root *root;
     uint32_t size, rank;

@@ -162,6 +162,7 @@ hccl_reduction hccl_reduction_of(HcclDataType dtype, HcclReduceOp op);
 
 /* ---- steps (steps.c) */
 
+/* What a message says it belongs to: ranks whose calls differ are told so. */
 typedef enum {
     HCCL_KIND_P2P = 0x48434c01,
     HCCL_KIND_ALL_REDUCE,

@@ -26,12 +26,15 @@ enum { RING = 512 << 10, CHUNK = 64 << 10, ALIGNED = 64, BUFFER = 256 << 10 };
  * once, where it is an operand. */
 enum { DIRECT = 64 << 10, READ = 32 << 10 };
 
+/* Bytes from one side to the other; head and tail only grow, each on a line of its own.
+ */
 typedef struct {
     _Alignas(64) _Atomic uint64_t head;
     _Alignas(64) _Atomic uint64_t tail;
     _Alignas(64) char data[RING];
 } ring;
 
+/* The memory that two processes share: a ring each way, and whether a side sleeps. */
 typedef struct {
     ring rings[2];
     struct {
@@ -212,6 +215,7 @@ void hccl_link_begins(hccl_link *l, const hccl_header *header) {
                         &l->memory->sides[!l->side].direct);
 }
 
+/* From the other process's memory itself; nothing read: it is gone. */
 static size_t remote_pull(hccl_link *l, void *data, size_t size) {
     int32_t pid = l->memory->sides[!l->side].direct.pid;
     size_t n = hccl_direct_read(pid, l->remote, data, size);
@@ -251,6 +255,7 @@ void hccl_link_sent(hccl_link *l) {
     if (next != head) atomic_store_explicit(&r->head, next, memory_order_release);
 }
 
+/* The ring goes on at an aligned place after each message. */
 void hccl_link_received(hccl_link *l) {
     if (l->memory == NULL) return;
     if (l->remote != 0) remote_received(l);
@@ -307,6 +312,7 @@ size_t hccl_link_push(hccl_link *l, const void *data, size_t size) {
     return l->memory != NULL ? ring_push(l, data, size) : tcp_push(l, data, size);
 }
 
+/* Whole units alone, of what has come. */
 const void *hccl_link_peek(hccl_link *l, size_t unit, size_t size, size_t *there) {
     if (l->memory == NULL) return tcp_peek(l, unit, size, there);
     const void *at =
@@ -315,6 +321,7 @@ const void *hccl_link_peek(hccl_link *l, size_t unit, size_t size, size_t *there
     return at;
 }
 
+/* What was peeked at: the place it came by moves on. */
 void hccl_link_take(hccl_link *l, size_t size) {
     if (l->memory == NULL) {
         l->begin += size;
@@ -325,6 +332,7 @@ void hccl_link_take(hccl_link *l, size_t size) {
     }
 }
 
+/* Copies what has come, at most a chunk, so that the other side can go on. */
 size_t hccl_link_pull(hccl_link *l, void *data, size_t size) {
     size_t there;
     if (l->memory == NULL) return tcp_pull(l, data, size);
@@ -338,6 +346,7 @@ size_t hccl_link_pull(hccl_link *l, void *data, size_t size) {
 
 /* ---- sleeping */
 
+/* Says that this side will sleep; the fence comes before its last look at the ring. */
 void hccl_link_doze(hccl_link *l) {
     if (l->memory == NULL) return;
     atomic_store(&l->memory->sides[l->side].sleeps, 1);

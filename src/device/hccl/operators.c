@@ -13,6 +13,7 @@ typedef struct {
     hccl_comm *comm;
 } place;
 
+/* asnrtGroups.find: a communicator by its name, or NULL. */
 static void *group_find(const char *name, uint32_t *size, uint32_t *rank) {
     hccl_comm *c = hccl_comm_named(name);
     if (c == NULL) return NULL;
@@ -21,10 +22,12 @@ static void *group_find(const char *name, uint32_t *size, uint32_t *rank) {
     return c;
 }
 
+/* asnrtGroups.release: the name's reference goes. */
 static void group_release(void *group) {
     hccl_comm_release(group);
 }
 
+/* asnrtGroups.place: takes a turn of the communicator, which lives as long. */
 static void *group_place(void *group) {
     place *p = asn_malloc(sizeof *p);
     if (p == NULL) {
@@ -37,6 +40,7 @@ static void *group_place(void *group) {
     return p;
 }
 
+/* asnrtGroups.wait: until calls that came before have ended. */
 static void group_wait(void *at) {
     place *p = at;
     hccl_turn_wait(p->comm, &p->turn);
@@ -95,6 +99,7 @@ static void break_for_others(place *p, HcclResult code) {
     if (p->comm->size > 1) hccl_comm_break(p->comm, code);
 }
 
+/* asnrtGroups.call: a failure here ends the call for the other ranks, too. */
 static int32_t group_call(void *at, const char *function, const asnrtGroupCall *call) {
     place *p = at;
     HcclResult code = do_call(p, function, call);
@@ -115,6 +120,8 @@ static void group_leave(void *at, bool failed) {
     asn_free(p);
 }
 
+/* The operators' library finds communicators through the runtime, not through this one.
+ */
 __attribute__((constructor)) static void offer_groups(void) {
     static const asnrtGroups groups = {group_find, group_release, group_place,
                                        group_wait, group_call,    group_leave};

@@ -157,6 +157,7 @@ HcclResult hccl_root_open(const hccl_root *root) {
 
 /* ---- a rank */
 
+/* An answer that is no welcome, as this rank's error. */
 static HcclResult refused(const answer *a) {
     if (a->status == HCCL_E_TIMEOUT)
         return hccl_fail(HCCL_E_TIMEOUT,

@@ -80,6 +80,7 @@ void hccl_turn_end(hccl_comm *c, hccl_turn *t) {
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Until no call of the communicator has a turn. */
 void hccl_turns_wait(hccl_comm *c) {
     pthread_mutex_lock(&c->lock);
     while (c->first != NULL)
@@ -89,6 +90,7 @@ void hccl_turns_wait(hccl_comm *c) {
 
 /* ---- running */
 
+/* The four arrays of an all-to-all; other calls have NULLs. */
 void hccl_call_fini(hccl_call *call) {
     asn_free(call->send_counts);
     asn_free(call->send_at);

@@ -72,8 +72,8 @@ asn_status asn_capture_refuse(const char *what) {
     return status;
 }
 
-static asn_status refuse_sync(const char *why) {
-    return asn_capture_open() ? asn_capture_refuse(why) : ASN_OK;
+asn_status asn_capture_forbid(const char *what) {
+    return asn_capture_open() ? asn_capture_refuse(what) : ASN_OK;
 }
 
 /* ---- memory of the replay
@@ -221,7 +221,7 @@ asn_status asn_capture_begin(int num_args, const asn_array *const *args,
     asn_acl_interpose(ASN_LAYER_CAPTURE, asn_capture_install);
     /* a stream that is never idle: nothing is computed beside it */
     asn_capturing = asn_stream_held = asn_stream_busy = true;
-    asn_sync_set_tap(refuse_sync);
+    asn_sync_set_tap(asn_capture_forbid);
     status = asn_capture_add_args(num_args, args, views);
     asn_watch_set_tap(&asn_capture_tap);
     if (status) asn_capture_abort();
@@ -276,18 +276,7 @@ void asn_replay_free(asn_replay *r) {
     if (!r) return;
     for (int i = 0; i < r->num_steps; i++)
         if (r->generation == asn_device_generation) asn_replay_release_step(&r->steps[i]);
-    /* Backwards: a list ends before its tensors' other uses, as it was made after them.
-     */
-    for (int i = r->num_kept - 1; i >= 0; i--) {
-        void *handle = r->kept[i].handle;
-        if (r->generation != asn_device_generation) break; /* gone with the device */
-        switch (r->kept[i].kind) {
-        case ASN_HANDLE_TENSOR: asn_acl.aclDestroyTensor(handle); break;
-        case ASN_HANDLE_LIST: asn_acl.aclDestroyTensorList(handle); break;
-        case ASN_HANDLE_SCALAR: asn_acl.aclDestroyScalar(handle); break;
-        case ASN_HANDLE_INTS: asn_acl.aclDestroyIntArray(handle); break;
-        }
-    }
+    asn_capture_drop_kept(r);
     asn_replay_let_go(r);
     for (int i = 0; i < r->num_slots; i++)
         if (r->slots[i].kind == ASN_SLOT_CONSTANT) asn_buffer_release(r->slots[i].buffer);

@@ -1,9 +1,9 @@
 /* L2 graph: what an open capture (replay.h) asks of the engine's other files: one flag,
  * tested where something is launched, dropped, or filled from the host.
  *
- * All but asn_capture_open and asn_capturing are for while a capture of the calling
- * thread is open, which holds the library's lock. What fails is also kept for the
- * capture's end. */
+ * All but asn_capture_open, asn_capturing, asn_capture_forbid and asn_capture_known are
+ * for while a capture of the calling thread is open, which holds the library's lock. What
+ * fails is also kept for the capture's end. */
 #ifndef ASN_GRAPH_CAPTURE_CAPTURE_H
 #define ASN_GRAPH_CAPTURE_CAPTURE_H
 
@@ -18,6 +18,8 @@ extern bool asn_capturing;
 
 /* Fails, with what was tried and the way out; the capture's end fails then, too. */
 asn_status asn_capture_refuse(const char *what) __attribute__((cold));
+/* The same of what no capture can contain, where one is open; else nothing. */
+ASN_CHECK_RESULT asn_status asn_capture_forbid(const char *what);
 
 /* Whether operations on the buffer can stay recorded for now: no memory of the capture's
  * is known under two names. */
@@ -56,7 +58,8 @@ ASN_CHECK_RESULT asn_status asn_capture_host(const char *name, asn_host_run run,
  * Takes the library's lock. */
 ASN_CHECK_RESULT asn_status asn_capture_require(const asn_array *condition,
                                                 asn_status error, const char *message);
-/* Whether the array's values are the same at every replay: the host may look at them. */
+/* Whether the array's values are the same at every replay, as they are without a capture:
+ * the host may look at them. */
 ASN_CHECK_RESULT asn_status asn_capture_known(const asn_array *a, bool *known);
 /* Holds an object as long as there is the replay, which enters it each time. */
 ASN_CHECK_RESULT asn_status asn_capture_hold(const asn_keeper *keeper);
@@ -71,7 +74,8 @@ void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_bat
                         int32_t num, const aclnnxTensor *operands);
 
 /* Operators: a first phase's tensors in the order of its parameters, then its executor
- * before the second phase; handles that a replay needs are kept, not destroyed. */
+ * before the second phase. Handles that a replay needs are kept, not destroyed, by the
+ * layer that a capture puts into the device's interface (capture_operator.c). */
 void asn_capture_tensor(const aclTensor *tensor);
 void asn_capture_tensors(const aclTensorList *list);
 static inline void asn_capture_other(void) {}
@@ -83,16 +87,7 @@ ASN_CHECK_RESULT asn_status asn_capture_operator(const asn_acl_operator *op,
  * form, too. */
 void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array *c,
                          bool watched);
-/* A handle was made: of a tensor over `a`, of a list of n tensors. */
+/* A tensor over `a` was made, which an operator reads or writes. */
 void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written);
-void asn_capture_made_list(const aclTensorList *list, int n, aclTensor *const *tensors);
-/* Takes a handle over: true, and the caller does not destroy it. */
-typedef enum {
-    ASN_HANDLE_TENSOR,
-    ASN_HANDLE_LIST,
-    ASN_HANDLE_SCALAR,
-    ASN_HANDLE_INTS
-} asn_handle;
-bool asn_capture_keep(asn_handle kind, void *handle);
 
 #endif

@@ -182,6 +182,8 @@ static asn_status check(const void *context, void *const *memory) {
 }
 
 asn_status asn_capture_known(const asn_array *a, bool *known) {
+    *known = true;
+    if (!asn_capture_open()) return ASN_OK;
     asn_lock();
     asn_status status = asn_trace_flush();
     if (!status) status = asn_buffer_ensure(a->buffer);

@@ -248,6 +248,7 @@ static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
 
 /* Functions that the device lacks stay NULL. */
 void asn_capture_install(asn_acl_api *table) {
+    asn_capture_install_handles(table);
     if (table->aclnnxFused) table->aclnnxFused = record_fused;
     if (table->aclnnxScan) table->aclnnxScan = record_scan;
     if (table->aclnnxUpdateAt) table->aclnnxUpdateAt = record_update_at;

@@ -17,6 +17,8 @@
 #include "graph/opcodes.h"
 #include "runtime/device.h"
 
+#define BELOW asn_acl_below[ASN_LAYER_CAPTURE]
+
 /* Tensors of one operator; handles that are alive at a time. */
 enum { MOST_TENSORS = 96, MOST_MADE = 256 };
 
@@ -61,14 +63,17 @@ static made *find(const aclTensor *tensor) {
     return NULL;
 }
 
-void asn_capture_made_list(const aclTensorList *list, int n, aclTensor *const *tensors) {
-    for (int k = 0; k < n; k++) {
+/* aclCreateTensorList of a capture: whose members its tensors are is noted. */
+static aclTensorList *note_list(const aclTensor *const *tensors, uint64_t n) {
+    aclTensorList *list = BELOW.aclCreateTensorList(tensors, n);
+    for (uint64_t k = 0; list && k < n; k++) {
         made *m = find(tensors[k]);
         now.full |= !m;
-        if (!m) return;
+        if (!m) break;
         m->list = list;
-        m->member = k;
+        m->member = (int)k;
     }
+    return list;
 }
 
 static const made *find_member(const aclTensorList *list, int member) {
@@ -173,8 +178,11 @@ void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array
     s->op.product = p;
 }
 
-/* (Contract in capture.h.) false: the caller destroys it, and the capture fails. */
-bool asn_capture_keep(asn_handle kind, void *handle) {
+/* ---- handles: what destroys them in a capture keeps them, as the replay calls the
+ * operator again */
+
+/* false: there is no memory, and the capture fails. */
+static bool keep(asn_handle kind, const void *handle) {
     asn_replay *r = asn_captured;
     void *all = r->kept;
     if (!asn_capture_grow(&all, r->num_kept, &r->kept_room, sizeof *r->kept))
@@ -189,6 +197,42 @@ bool asn_capture_keep(asn_handle kind, void *handle) {
     for (int i = 0; kind == ASN_HANDLE_LIST && i < now.num_tensors; i++)
         if (now.tensors[i].list == handle) /* which owns it */
             now.tensors[i--] = now.tensors[--now.num_tensors];
-    r->kept[r->num_kept++] = (asn_kept){kind, handle};
+    r->kept[r->num_kept++] = (asn_kept){kind, (void *)handle};
     return true;
+}
+
+static int32_t keep_tensor(const aclTensor *x) {
+    return keep(ASN_HANDLE_TENSOR, x) ? 0 : BELOW.aclDestroyTensor(x);
+}
+static int32_t keep_list(const aclTensorList *x) {
+    return keep(ASN_HANDLE_LIST, x) ? 0 : BELOW.aclDestroyTensorList(x);
+}
+static int32_t keep_scalar(const aclScalar *x) {
+    return keep(ASN_HANDLE_SCALAR, x) ? 0 : BELOW.aclDestroyScalar(x);
+}
+static int32_t keep_ints(const aclIntArray *x) {
+    return keep(ASN_HANDLE_INTS, x) ? 0 : BELOW.aclDestroyIntArray(x);
+}
+
+void asn_capture_install_handles(asn_acl_api *table) {
+    table->aclCreateTensorList = note_list;
+    table->aclDestroyTensor = keep_tensor;
+    table->aclDestroyTensorList = keep_list;
+    table->aclDestroyScalar = keep_scalar;
+    table->aclDestroyIntArray = keep_ints;
+}
+
+/* Below the layer, which another capture may have put in. Backwards: a list ends before
+ * its tensors' other uses, as it was made after them. */
+void asn_capture_drop_kept(const asn_replay *r) {
+    if (r->generation != asn_device_generation) return; /* gone with the device */
+    for (int i = r->num_kept - 1; i >= 0; i--) {
+        void *handle = r->kept[i].handle;
+        switch (r->kept[i].kind) {
+        case ASN_HANDLE_TENSOR: BELOW.aclDestroyTensor(handle); break;
+        case ASN_HANDLE_LIST: BELOW.aclDestroyTensorList(handle); break;
+        case ASN_HANDLE_SCALAR: BELOW.aclDestroyScalar(handle); break;
+        case ASN_HANDLE_INTS: BELOW.aclDestroyIntArray(handle); break;
+        }
+    }
 }

@@ -122,6 +122,12 @@ typedef struct {
 } asn_replay_step;
 
 /* A handle of the device's that lives as long as the steps that use it. */
+typedef enum {
+    ASN_HANDLE_TENSOR,
+    ASN_HANDLE_LIST,
+    ASN_HANDLE_SCALAR,
+    ASN_HANDLE_INTS
+} asn_handle;
 typedef struct {
     asn_handle kind;
     void *handle;
@@ -180,6 +186,10 @@ bool asn_capture_varies(const asn_buffer *b);
 int asn_capture_workspace(int64_t nbytes);
 /* capture_launch.c: the layer that records what goes through the interface. */
 void asn_capture_install(asn_acl_api *table);
+/* capture_operator.c: those that make lists and destroy handles of operators; what a
+ * replay kept of these ends. */
+void asn_capture_install_handles(asn_acl_api *table);
+void asn_capture_drop_kept(const asn_replay *r);
 /* capture_operator.c: forgets what a failed call left behind. */
 void asn_capture_operators_end(void);
 

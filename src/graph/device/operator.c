@@ -181,14 +181,11 @@ asn_status asn_operator_tensors(int n, const asn_array *const *arrays, uint32_t 
     return status;
 }
 
-/* In a capture the handle goes to the program that is captured, which calls the operator
- * again and ends the handle later. */
 void asn_operator_drop(int n, aclTensor *const *tensors) {
     for (int i = 0; i < n; i++) {
         note_end(tensors[i]);
         if (!tensors[i]) continue;
         if (all_packed) unpack(tensors[i], NULL);
-        if (ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_TENSOR, tensors[i])) continue;
         asn_acl.aclDestroyTensor(tensors[i]);
     }
 }
@@ -201,7 +198,6 @@ aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
         (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make a list of tensors");
         return NULL;
     }
-    if (ASN_CAPTURING) asn_capture_made_list(list, n, tensors);
     for (packed *p = all_packed; p; p = p->next)
         for (int i = 0; i < n; i++)
             if (p->tensor == tensors[i]) p->list = list;
@@ -221,7 +217,6 @@ void asn_operator_drop_list(aclTensorList *list) {
         note_end(made->members[i]);
     note_end(list);
     if (list && all_packed) unpack(NULL, list);
-    if (list && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_LIST, list)) return;
     if (list) asn_acl.aclDestroyTensorList(list);
 }
 
@@ -240,10 +235,8 @@ aclScalar *asn_operator_scalar(const void *value, aclDataType dtype) {
     return scalar;
 }
 
-/* As asn_operator_drop. */
 void asn_operator_drop_scalar(aclScalar *scalar) {
     note_end(scalar);
-    if (scalar && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_SCALAR, scalar)) return;
     if (scalar) asn_acl.aclDestroyScalar(scalar);
 }
 
@@ -263,10 +256,8 @@ aclIntArray *asn_operator_ints(int n, const int64_t *values) {
     return ints;
 }
 
-/* As asn_operator_drop. */
 void asn_operator_drop_ints(aclIntArray *ints) {
     note_end(ints);
-    if (ints && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_INTS, ints)) return;
     if (ints) asn_acl.aclDestroyIntArray(ints);
 }
 

@@ -384,7 +384,7 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
                                   const asn_array *weights, int64_t minlength) {
     int64_t high = -1, low = 0;
     bool known = true;
-    if (x->layout.size && asn_capture_open()) ASN_TRY(asn_capture_known(x, &known));
+    if (x->layout.size) ASN_TRY(asn_capture_known(x, &known));
     if (!known)
         ASN_TRY(check_traced(x, minlength));
     else if (x->layout.size)

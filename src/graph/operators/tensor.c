@@ -220,7 +220,7 @@ asn_status asn_tensor_copy_back(const asn_array *a, const asn_descriptor *d, voi
  * memory is taken, before the transfer. */
 static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *host,
                          int priority, asn_transfer **transfer) {
-    if (asn_capture_open()) return asn_capture_refuse("a transfer is queued");
+    ASN_TRY(asn_capture_forbid("a transfer is queued"));
     asn_lock();
     asn_status status = to_device ? ASN_OK : asn_trace_materialise(a->buffer, false);
     if (!status) status = asn_buffer_ensure(a->buffer);

@@ -91,10 +91,9 @@ static asn_status any_negative(const asn_array *exponents, bool *negative) {
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
     asn_scalar answer = {0};
     int64_t value = 0;
-    bool known = true;
+    bool known;
     ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponents, NULL, &least, &all));
-    asn_status status = ASN_OK;
-    if (asn_capture_open()) status = require_positive(&least, &known);
+    asn_status status = require_positive(&least, &known);
     if (!status && known) status = asn_array_get_item(&least, 0, &answer);
     asn_array_fini(&least);
     ASN_TRY(status);

@@ -477,7 +477,7 @@ static PyObject *f_is_tracing(PyObject *const *v) {
 static PyObject *f_refuse_tracing(PyObject *const *v) {
     const char *what = PyUnicode_AsUTF8(v[0]);
     if (!what) return NULL;
-    if (asn_capture_open()) ASN_PY_TRY(asn_capture_refuse(what));
+    ASN_PY_TRY(asn_capture_forbid(what));
     Py_RETURN_NONE;
 }
 
@@ -486,7 +486,7 @@ static PyObject *f_refuse_tracing(PyObject *const *v) {
 static PyObject *f_require(PyObject *const *v) {
     const char *message = PyUnicode_AsUTF8(v[1]);
     if (!message) return NULL;
-    if (asn_capture_open() && asn_is_ndarray(v[0])) {
+    if (asn_is_ndarray(v[0]) && asn_capture_open()) {
         const asn_array *condition = asn_of(v[0]);
         bool known;
         if (asn_layout_dtype(&condition->layout) != ASN_BOOL || condition->layout.ndim)

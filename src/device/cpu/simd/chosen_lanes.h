@@ -6,13 +6,14 @@
  * asnd_lanes is a register, v_load and v_store move a whole one. Of lanes of 4 bytes, and
  * likewise of 8: asnd_chosen_4 a choice of them, a bit each, v_chosen_4(bits) that of the
  * lowest bits of a number and v_count_4(chosen) how many it chooses; v_first_4(n) the
- * first n, or all; v_neither_4(a, b) those in neither choice; v_compress_4(chosen, x) the
- * chosen ones first, in their order, then anything; v_load_first_4(p, n) the first n from
- * memory, the others 0; v_store_first_4(p, n, x) those to memory, and no more is touched;
- * v_load_chosen_4(p, left, chosen) the chosen ones, others anything, from memory that has
- * `left` elements, those chosen among them; v_store_within_4(p, n, room, x) the first n
- * to memory that has room for `room`, of which all may be written; v_all_4(p) one element
- * in every lane. v_less_<type>(x, y) chooses where x < y, which no NaN is.
+ * first n, or all; v_neither_4(a, b) those in neither of two choices that share none;
+ * v_compress_4(chosen, x) the chosen ones first, in their order, then anything;
+ * v_load_first_4(p, n) the first n from memory, the others 0; v_store_first_4(p, n, x)
+ * those to memory, and no more is touched; v_load_chosen_4(p, left, chosen) the chosen
+ * ones, others anything, from memory that has `left` elements, those chosen among them;
+ * v_store_within_4(p, n, room, x) the first n to memory that has room for `room`, of
+ * which all may be written; v_all_4(p) one element in every lane. v_less_<type>(x, y)
+ * chooses where x < y, which no NaN is.
  *
  * Of at most V_FEW_4 chosen ones among 64 it is faster to go from one to the next than by
  * registers. V_EXPANDS: whether there are v_expand_4(chosen, x), the first lanes to the

@@ -2,13 +2,13 @@
  *
  * A register is eight lanes of 4 bytes or four of 8, a choice a number of as many bits.
  * There is no compressing move: a table has the permutation for each choice
- * (first_lanes_avx2.h). Loads and stores of the first lanes go by masks (v_tail_mask);
- * chosen ones are loaded with whatever else memory has.
+ * (chosen_first_4, chosen_first_8). Loads and stores of the first lanes go by masks
+ * (v_tail_mask); chosen ones are loaded with whatever else memory has.
  */
 #ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX2_H
 #define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX2_H
 
-#include "device/cpu/simd/first_lanes_avx2.h"
+#include "device/cpu/simd/first_lanes.h"
 #include "device/cpu/simd/simd.h"
 
 /* No move of first lanes to chosen ones; three chosen elements of 64 are as fast one by
@@ -16,11 +16,35 @@
 #define V_EXPANDS 0
 enum { V_FEW_4 = 3, V_FEW_8 = 3 };
 
+/* The lanes that are not chosen follow in their order, so a permutation loses nothing.
+ */
+/* As first_lanes, of four lanes of two 32-bit ones each. */
+#define TWICE(m, i)       2 * ((below_first_of(m) >> 8 * (i)) & 3)
+#define below_first_of(m) LANES_OF((unsigned)(m))
+#define EIGHT(m)                                                                         \
+    {TWICE(m, 0), TWICE(m, 0) + 1, TWICE(m, 1), TWICE(m, 1) + 1,                         \
+     TWICE(m, 2), TWICE(m, 2) + 1, TWICE(m, 3), TWICE(m, 3) + 1}
+static const _Alignas(32) uint32_t below_first_8[16][8] = {
+    EIGHT(0), EIGHT(1), EIGHT(2),  EIGHT(3),  EIGHT(4),  EIGHT(5),  EIGHT(6),  EIGHT(7),
+    EIGHT(8), EIGHT(9), EIGHT(10), EIGHT(11), EIGHT(12), EIGHT(13), EIGHT(14), EIGHT(15)};
+
+/* Eight lanes of 4 bytes: the table's bytes become the permutation's words. */
+static inline __m256i chosen_first_4(__m256i x, unsigned chosen) {
+    __m128i order = _mm_loadl_epi64((const void *)&first_lanes[chosen]);
+    return _mm256_permutevar8x32_epi32(x, _mm256_cvtepu8_epi32(order));
+}
+/* Four lanes of 8 bytes, moved as pairs of 4: AVX2 permutes 64-bit lanes by constants
+ * alone. */
+static inline __m256i chosen_first_8(__m256i x, unsigned chosen) {
+    return _mm256_permutevar8x32_epi32(
+        x, _mm256_loadu_si256((const void *)below_first_8[chosen]));
+}
+
 static inline asnd_lanes v_load(const void *p) {
-    return load(p);
+    return _mm256_loadu_si256(p);
 }
 static inline void v_store(void *p, asnd_lanes x) {
-    store(p, x);
+    _mm256_storeu_si256(p, x);
 }
 static inline asnd_chosen_4 v_chosen_4(uint64_t bits) {
     return (unsigned)bits & 255;

@@ -34,7 +34,7 @@ static inline asnd_chosen_4 v_first_4(int64_t n) {
     return n >= 16 ? 0xffff : (asnd_chosen_4)((1u << n) - 1);
 }
 static inline asnd_chosen_4 v_neither_4(asnd_chosen_4 a, asnd_chosen_4 b) {
-    return _knot_mask16(_kor_mask16(a, b));
+    return _kxnor_mask16(a, b);
 }
 /* The lanes behind are 0. */
 static inline asnd_lanes v_compress_4(asnd_chosen_4 chosen, asnd_lanes x) {
@@ -76,7 +76,7 @@ static inline asnd_chosen_8 v_first_8(int64_t n) {
     return n >= 8 ? 0xff : (asnd_chosen_8)((1u << n) - 1);
 }
 static inline asnd_chosen_8 v_neither_8(asnd_chosen_8 a, asnd_chosen_8 b) {
-    return _knot_mask8(_kor_mask8(a, b));
+    return _kxnor_mask8(a, b);
 }
 static inline asnd_lanes v_compress_8(asnd_chosen_8 chosen, asnd_lanes x) {
     return _mm512_maskz_compress_epi64(chosen, x);

@@ -1,4 +1,4 @@
-/* CPU device, private to sorting and masks: the moves of lanes that bring chosen ones
+/* CPU device, the moves of lanes that bring chosen ones
  * first.
  *
  * The tables are made by the preprocessor: no code runs before main, and they are the

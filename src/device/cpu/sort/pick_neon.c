@@ -1,7 +1,7 @@
 /* CPU device: the passes of a selection among values (pick.h) with NEON.
  *
- * pick_types.inc over the words of chosen_lanes_neon.h. Keys are sorted without vectors
- * there, so that sparing them pays all the more.
+ * pick_types.inc over the words of chosen_lanes_neon.h: sums of bits for comparisons,
+ * and a table of moves.
  */
 #if defined(__aarch64__)
 #define PICKS asn_pick_neon

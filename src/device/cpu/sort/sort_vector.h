@@ -48,7 +48,7 @@ typedef struct asnd_sort_loops {
     void (*order_8)(const uint64_t *keys, int64_t *to, int64_t n, uint64_t pivot);
 } asnd_sort_loops;
 
-extern const asnd_sort_loops asn_sort_avx2, asn_sort_avx512;
+extern const asnd_sort_loops asn_sort_avx2, asn_sort_avx512, asn_sort_neon;
 
 /* Twice the depth of even partitions, before the radix sort takes over. */
 static inline int asn_sort_depth(int64_t n) {
