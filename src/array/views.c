@@ -118,11 +118,10 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
     *possible = true;
     /* In the order asked for, or without elements: any shape fits. */
     if (contiguous || l->size == 0) {
-        int64_t offset = l->offset;
-        uint8_t kept = l->flags & ASN_INHERITED;
+        const uint8_t kept = ASN_INHERITED | ASN_ALIGNED; /* the memory is the same */
         ASN_TRY(asn_layout_init(out, (asn_dtype)l->dtype, ndim, resolved, order));
-        out->offset = offset;
-        out->flags = (uint8_t)((out->flags & ~ASN_INHERITED) | kept);
+        out->offset = l->offset;
+        out->flags = (uint8_t)((out->flags & ~kept) | (l->flags & kept));
         return ASN_OK;
     }
     *possible = reshape_strides(l, ndim, resolved, order == 'F', strides);

@@ -48,6 +48,8 @@ def is_older(version):
 # What an NPU cannot do: the host does not reach its memory, and it is not called "cpu": tests, or the beginnings of
 # their cases.
 NPU_LACKS = [
+    "test_alignment.py::test_a_buffer_is_shared_at_any_offset",
+    "test_alignment.py::test_fields_of_packed_records_are_shared",
     "test_array_api.py::test_dlpack",
     "test_ascend.py::test_own_folder_is_no_npu",
     "test_auto.py::test_crossing",
