@@ -27,8 +27,8 @@ asn_status asn_view_transpose(asn_layout *out, const asn_layout *l, const int *p
     return ASN_OK;
 }
 
-/* An extent of -1 stands for what is left, which must be whole; beside an extent of 0 it
- * cannot be told. */
+/* A negative extent stands for what is left, which must be whole; beside an extent of 0
+ * it cannot be told. */
 asn_status asn_shape_resolve(int64_t size, int ndim, const int64_t *shape,
                              int64_t *resolved) {
     char text[256];
@@ -37,9 +37,7 @@ asn_status asn_shape_resolve(int64_t size, int ndim, const int64_t *shape,
     bool fits = true;
     for (int d = 0; d < ndim; d++) {
         resolved[d] = shape[d];
-        if (shape[d] < -1)
-            return asn_error_set(ASN_ERR_VALUE, "negative dimensions not allowed");
-        if (shape[d] == -1) {
+        if (shape[d] < 0) {
             if (unknown >= 0)
                 return asn_error_set(ASN_ERR_VALUE,
                                      "can only specify one unknown dimension");
