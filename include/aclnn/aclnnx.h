@@ -168,11 +168,13 @@ int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
                        uint32_t *fpFlags, void *stream);
 
 /* What sorts an axis, stably, NaN last: its values (out may be in itself), or the int64
- * positions (aclnnSort makes both). numKth > 0: only the elements at the positions
- * kth[0..numKth) need be where sorting puts them, none larger before and none smaller
- * behind (numpy.partition); 64 positions at most. ACLNNX_SORT_PICKED: only the elements
- * at these positions, which ascend; out, apart from in, has the extent numKth there. */
-enum { ACLNNX_SORT_VALUES, ACLNNX_SORT_INDICES, ACLNNX_SORT_PICKED };
+ * positions (aclnnSort makes both). Of values alone, zeros of both signs and the bits
+ * of NaN are in any order, unless ACLNNX_SORT_STABLE says otherwise. numKth
+ * > 0: only the elements at the positions kth[0..numKth) need be where sorting puts them,
+ * none larger before and none smaller behind (numpy.partition); 64 positions at most.
+ * ACLNNX_SORT_PICKED: only the elements at these positions, which ascend; out, apart from
+ * in, has the extent numKth there. */
+enum { ACLNNX_SORT_VALUES, ACLNNX_SORT_INDICES, ACLNNX_SORT_PICKED, ACLNNX_SORT_STABLE };
 int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t numDims,
                    const int64_t *shape, int32_t axis, int32_t result, int32_t numKth,
                    const int64_t *kth, void *stream);

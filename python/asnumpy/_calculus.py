@@ -267,8 +267,9 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
             shape = [1] * y.ndim
             shape[axis] = d.shape[0]
             d = d.reshape(shape)
-    before = (slice(None),) * _normalize(axis, y.ndim)
-    high, low = (*before, slice(1, None)), (*before, slice(None, -1))
+    high, low = [slice(None)] * y.ndim, [slice(None)] * y.ndim
+    high[axis], low[axis] = slice(1, None), slice(None, -1)
+    high, low = tuple(high), tuple(low)
     return (d * (y[high] + y[low]) / 2.0).sum(axis)
 
 

@@ -191,7 +191,7 @@ def _bin_edges(a, bins, range, weights, of_many=False):
             )
         low, high = _outer_edges(a, range)
         count = _estimated_bins(a, bins, low, high, range)
-    elif _np.ndim(bins) == 0 and not _core._is_array(bins):
+    elif _np.ndim(bins) == 0:
         try:
             count = operator.index(bins)
         except TypeError as error:

@@ -401,22 +401,22 @@ def _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, ro
         total = asarray(total)
         with errstate(invalid="ignore", divide="ignore"):
             mean = asarray(_core.divide(total, count, dtype=total.dtype, casting="unsafe"))
-    deviation = _core.where(chosen, a - mean, asarray(0, a.dtype))
+    # NumPy writes the differences over the elements, whatever the mean's dtype is.
+    deviation = (a - mean).astype(a.dtype, copy=False)
+    deviation = _core.where(chosen, deviation, asarray(0, a.dtype))
     square = deviation.real**2 + deviation.imag**2 if a.dtype.kind == "c" else deviation**2
-    total = asarray(_core.sum(square, axis=axis, dtype=dtype, **_given(keepdims=keepdims)))
-    freedom = count.reshape(total.shape) - ddof
+    result = _core.sum(square, axis=axis, dtype=dtype, out=out, **_given(keepdims=keepdims))
+    result = asarray(result)
+    freedom = count.reshape(result.shape) - ddof
     with errstate(invalid="ignore", divide="ignore"):
-        result = _core.divide(total, freedom, dtype=total.dtype, casting="unsafe")
+        _core.divide(result, freedom, out=result, casting="unsafe")
     bad = asarray(freedom <= 0)
     if bool(bad.any()):
         warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
-        result = _core.where(bad, asarray(_np.nan, total.dtype), result)
-    result = _core.sqrt(result) if root else number(asarray(result))
-    if out is None:
-        return result
-    check_out(out, result)
-    _core.copyto(out, result, casting="unsafe")
-    return out
+        _core.copyto(result, _np.nan, where=bad)
+    if root:
+        _core.sqrt(result, out=result)
+    return number(result) if out is None else out
 
 
 def nanvar(

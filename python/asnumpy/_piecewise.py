@@ -7,7 +7,7 @@ import numpy as _np
 from . import _core, _traced
 from ._core import asanyarray, asarray, moveaxis, where
 from ._joining import _normalize, broadcast_arrays
-from ._support import as_class
+from ._support import as_class, places
 
 
 def select(condlist, choicelist, default=0):
@@ -421,7 +421,4 @@ def shares_memory(a, b, /, max_work=-1):
     >>> np.shares_memory(a[::2], a[::3]), np.shares_memory(a[::2], a[1::2])
     (True, False)
     """
-    a, b = _core.asarray(a), _core.asarray(b)
-    if not _core.may_share_memory(a, b):
-        return False
-    return _np.shares_memory(_np.asarray(a), _np.asarray(b), max_work)
+    return _np.shares_memory(*places(a, b), max_work)

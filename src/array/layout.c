@@ -261,3 +261,12 @@ asn_status asn_axis_normalize(int64_t axis, int ndim, int *out) {
     *out = (int)(axis < 0 ? axis + ndim : axis);
     return ASN_OK;
 }
+
+asn_status asn_axis_of_shape(int64_t axis, int ndim, int *out) {
+    if (axis < -ndim || axis >= ndim)
+        return asn_error_set(ASN_ERR_INDEX,
+                             "axis %lld: tuple index out of range: the array has %d "
+                             "dimensions",
+                             (long long)axis, ndim);
+    return asn_axis_normalize(axis, ndim, out);
+}

@@ -100,5 +100,8 @@ char *asn_shape_format(char *text, size_t capacity, int ndim, const int64_t *sha
 
 /* axis + ndim when negative. AxisError out of range. */
 ASN_CHECK_RESULT asn_status asn_axis_normalize(int64_t axis, int ndim, int *out);
+/* The same for functions of NumPy's that ask the shape itself: IndexError out of range.
+ */
+ASN_CHECK_RESULT asn_status asn_axis_of_shape(int64_t axis, int ndim, int *out);
 
 #endif

@@ -27,8 +27,8 @@ asn_status asn_view_transpose(asn_layout *out, const asn_layout *l, const int *p
     return ASN_OK;
 }
 
-/* An extent of -1 stands for what is left, which must be whole; beside an extent of 0 it
- * cannot be told. */
+/* A negative extent stands for what is left, which must be whole; beside an extent of 0
+ * it cannot be told. */
 asn_status asn_shape_resolve(int64_t size, int ndim, const int64_t *shape,
                              int64_t *resolved) {
     char text[256];
@@ -37,9 +37,7 @@ asn_status asn_shape_resolve(int64_t size, int ndim, const int64_t *shape,
     bool fits = true;
     for (int d = 0; d < ndim; d++) {
         resolved[d] = shape[d];
-        if (shape[d] < -1)
-            return asn_error_set(ASN_ERR_VALUE, "negative dimensions not allowed");
-        if (shape[d] == -1) {
+        if (shape[d] < 0) {
             if (unknown >= 0)
                 return asn_error_set(ASN_ERR_VALUE,
                                      "can only specify one unknown dimension");
@@ -118,11 +116,10 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
     *possible = true;
     /* In the order asked for, or without elements: any shape fits. */
     if (contiguous || l->size == 0) {
-        int64_t offset = l->offset;
-        uint8_t kept = l->flags & ASN_INHERITED;
+        const uint8_t kept = ASN_INHERITED | ASN_ALIGNED; /* the memory is the same */
         ASN_TRY(asn_layout_init(out, (asn_dtype)l->dtype, ndim, resolved, order));
-        out->offset = offset;
-        out->flags = (uint8_t)((out->flags & ~ASN_INHERITED) | kept);
+        out->offset = l->offset;
+        out->flags = (uint8_t)((out->flags & ~kept) | (l->flags & kept));
         return ASN_OK;
     }
     *possible = reshape_strides(l, ndim, resolved, order == 'F', strides);

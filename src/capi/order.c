@@ -28,10 +28,14 @@ static asnp_status sorted_by(sorting sort, const asnp_array *a, int32_t axis,
     return asn_capi_wrap(status, &made, out);
 }
 
+static asn_status sorted_values(asn_array *made, const asn_array *a, int axis) {
+    return asn_sort(made, a, axis, true);
+}
+
 /* A new array; NaN last, equal elements in their order. */
 asnp_status asnp_sort(const asnp_array *a, int32_t axis, asnp_array **out) {
     IN_LIBRARY;
-    return sorted_by(asn_sort, a, axis, out);
+    return sorted_by(sorted_values, a, axis, out);
 }
 
 /* int64 positions, by which take_along_axis sorts. */
@@ -50,7 +54,7 @@ asnp_status asnp_sort_in_place(asnp_array *a, int32_t axis) {
         return asn_error_set(ASN_ERR_VALUE,
                              "sort_in_place: axis is ASNP_FLATTENED; it must be one");
     ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
-    return asn_order_in_place(&a->array, at, 0, NULL);
+    return asn_order_in_place(&a->array, at, true, 0, NULL);
 }
 
 /* At most ASN_MAX_DIMS positions: more are nearly a sort, which Python's binding then

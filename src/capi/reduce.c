@@ -220,7 +220,7 @@ asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes
         return number_result(&value, out);
     ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
     asn_mean_dtypes(asn_capi_type(a), ASN_DTYPE_NONE, &r.options.dtype, &result);
-    asn_status status = asn_mean(&a->array, &r.options, &n, &total);
+    asn_status status = asn_mean(&a->array, &r.options, &n, NULL, &total);
     return deliver(status, &total, result, out);
 }
 
@@ -230,7 +230,6 @@ static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *
                           double ddof, int32_t keepdims, bool root, asnp_array **out) {
     reduction r;
     asn_item_count n;
-    asn_dtype sum, result;
     asn_array total;
     /* A weak number, which is subtracted from the counts. */
     asn_operand less = asn_operand_float(ddof);
@@ -245,10 +244,10 @@ static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *
         if (done) return number_result(&value, out);
     }
     ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
-    asn_variance_dtypes(asn_capi_type(a), ASN_DTYPE_NONE, &sum, &result);
+    asn_dtype sum = asn_variance_dtype(asn_capi_type(a), ASN_DTYPE_NONE);
     asn_status status =
-        asn_variance(&a->array, NULL, &r.options, sum, &n, &less, root, &total);
-    return deliver(status, &total, result, out);
+        asn_variance(&a->array, NULL, &r.options, sum, &n, &less, root, NULL, &total);
+    return asn_capi_wrap(status, &total, out);
 }
 
 asnp_status asnp_var(const asnp_array *a, int32_t num_axes, const int32_t *axes,
@@ -257,7 +256,6 @@ asnp_status asnp_var(const asnp_array *a, int32_t num_axes, const int32_t *axes,
     return spread(a, num_axes, axes, ddof, keepdims, false, out);
 }
 
-/* The root is taken in the wide dtype, before the result is rounded. */
 asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      double ddof, int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;

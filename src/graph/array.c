@@ -44,15 +44,21 @@ void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view) {
     out->buffer = asn_buffer_retain(a->buffer);
 }
 
-bool asn_array_may_share(const asn_array *a, const asn_array *b) {
-    int64_t low[2], high[2];
+bool asn_array_distance(const asn_array *a, const asn_array *b, int64_t *bytes) {
     const char *first = a->buffer->data, *second = b->buffer->data;
+    *bytes = b->layout.offset - a->layout.offset;
+    if (a->buffer == b->buffer) return true;
+    *bytes += second - first;
+    return first && second;
+}
+
+bool asn_array_may_share(const asn_array *a, const asn_array *b) {
+    int64_t low[2], high[2], apart;
+    if (!asn_array_distance(a, b, &apart)) return false;
     asn_layout_bounds(&a->layout, &low[0], &high[0]);
     asn_layout_bounds(&b->layout, &low[1], &high[1]);
-    if (a->buffer != b->buffer) {
-        if (!first || !second) return false;
-        low[0] += first - second, high[0] += first - second;
-    }
+    apart += a->layout.offset - b->layout.offset; /* of the buffers */
+    low[1] += apart, high[1] += apart;
     return low[0] < high[1] && low[1] < high[0] && low[0] < high[0] && low[1] < high[1];
 }
 

@@ -64,7 +64,7 @@ asn_status asn_np_sort_descending(asn_array *result, const asn_array *a, int axi
         asn_is_inexact(asn_layout_dtype(&a->layout)) ? ASN_OP_NEGATIVE : ASN_OP_INVERT;
     ASN_MAKE(turned, asn_np_unary(turned, turn, a));
     if (positions) return asn_argsort(result, turned, axis);
-    ASN_MAKE(sorted, asn_sort(sorted, turned, axis));
+    ASN_MAKE(sorted, asn_sort(sorted, turned, axis, true));
     return asn_np_unary(result, turn, sorted);
 }
 

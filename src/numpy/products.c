@@ -131,8 +131,8 @@ asn_status asn_np_tensordot(asn_array *result, const asn_array *a, const asn_arr
     asn_array x, y, product;
     if (n > ASN_MAX_DIMS) return repeated_axes();
     for (int i = 0; i < n; i++) {
-        ASN_TRY(asn_axis_normalize(axes_a[i], a->layout.ndim, &left[i]));
-        ASN_TRY(asn_axis_normalize(axes_b[i], b->layout.ndim, &right[i]));
+        ASN_TRY(asn_axis_of_shape(axes_a[i], a->layout.ndim, &left[i]));
+        ASN_TRY(asn_axis_of_shape(axes_b[i], b->layout.ndim, &right[i]));
         for (int j = 0; j < i; j++)
             if (left[i] == left[j] || right[i] == right[j]) return repeated_axes();
     }

@@ -149,7 +149,7 @@ asn_status asn_np_unique(asn_array *const *results, const asn_array *a, bool equ
         order = ranks;
         sorted = ranked;
     } else {
-        ASN_MAKE(ranked, asn_sort(ranked, flat, 0));
+        ASN_MAKE(ranked, asn_sort(ranked, flat, 0, false));
         sorted = ranked;
     }
     ASN_MAKE(starts, starts_of(starts, sorted, equal_nan));

@@ -286,6 +286,8 @@ PyObject *asn_flatiter_new(PyObject *array);
 int asn_flags_init_type(PyObject *module);
 int asn_flatiter_init_type(PyObject *module);
 int asn_ndarray_set_writeable(PyObject *array, bool on);
+int asn_ndarray_set_aligned(PyObject *array, bool on);
+int asn_ndarray_set_writeback(PyObject *array, bool on);
 
 /* sites.c: the lines of Python that recorded events came from */
 void asn_sites_init(void);

@@ -122,3 +122,23 @@ def test_arctanh_next_to_one():
         found = asnumpy.arctanh(asnumpy.array(np.tile(x, 100))).to_numpy()[: len(x)]
         exact = np.arctanh(x.astype(np.longdouble)).astype(dtype)
         assert (np.abs(found - exact) <= 2 * np.spacing(exact)).all()
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize(
+    "name",
+    ["arcsinh", "sinh", "tanh", "arctan", "expm1", "log1p", "arcsin", "arctanh", "tan", "sin"],
+)
+def test_least_numbers_are_their_own_results(name, dtype):
+    """Subnormal numbers and the first normal ones, of which no bit may be lost on the way."""
+    digits = np.finfo(dtype).nmant
+    integers = np.concatenate(
+        [np.arange(1, 70), 2 ** np.arange(digits + 2), 3 * 2 ** np.arange(digits)]
+    )
+    x = integers.astype({2: "u2", 4: "u4", 8: "u8"}[np.dtype(dtype).itemsize]).view(dtype)
+    x = np.concatenate([x, -x])
+    for count in (1, 50):
+        for some in (x[:1], x):
+            a = np.tile(some, count)
+            found = getattr(asnumpy, name)(asnumpy.array(a)).to_numpy()
+            assert (found == getattr(np, name)(a)).all(), (name, count)

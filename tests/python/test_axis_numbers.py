@@ -86,3 +86,22 @@ def test_reduceat_of_a_scalar_reads_no_axis():
         for indices in ([0, 1], [0], []):
             with pytest.raises(TypeError, match="cannot reduceat on a scalar"):
                 asnumpy.add.reduceat(asnumpy.array(5, "i2"), indices)
+
+
+# Functions that ask the shape for an axis that is not there say IndexError, others AxisError.
+NOT_THERE = """
+np.fft.fftshift(a, x) | np.fft.ifftshift(a, (0, x)) | np.fft.ifftshift(a, [x]) | np.fft.fftshift(a, np.array([x])) | np.fft.fft(a, axis=x) | np.fft.rfft(a, axis=x) | np.fft.ihfft(a, axis=x) | np.fft.fft(a, 2, x)
+np.tensordot(a, a, x) | np.tensordot(a, a, (x, x)) | np.tensordot(a, a, ([0, x], [0, x])) | np.tensordot(a, a, (0, x)) | np.trapezoid(a, axis=x) | np.roll(a, (1, 2), (0, 1, x)) | np.roll(a, 1, x) | np.fft.fftn(a, axes=(x,))
+np.vecdot(a, a, axis=x) | np.vecdot(a, a, axis=(x,)) | np.vecdot(a, a, axis=(0, 1)) | np.lib.stride_tricks.sliding_window_view(a, (1, 1), axis=[0, x]) | np.lib.stride_tricks.sliding_window_view(a, 1, axis=x)
+np.reshape(a, x) | np.reshape(a, (2, x)) | np.reshape(a, (x, x)) | np.histogram(a, np.array(x)) | np.histogram(a, np.int8(x)) | np.transpose(a, (0, x))
+""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("text", [t.strip() for t in NOT_THERE if t.strip()])
+def test_axes_that_are_not_there(text):
+    for x in (1, 5, -3, -9):
+        expected, expected_error = outcome(run, np, text, x)
+        got, error = outcome(run, asnumpy, text, x)
+        assert type(error) is type(expected_error), (x, error, expected_error)
+        if error is None:
+            assert_same(got, expected, ulp=16, where=f"{text}, x={x!r}")

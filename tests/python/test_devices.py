@@ -98,6 +98,63 @@ def test_several_devices():
     assert done.stdout == "done\n", done.stderr
 
 
+MADE_BEFORE = """
+import asnumpy as np
+kind = np.ones(1).device.partition(":")[0]
+zero, one = ("cpu" if kind == "cpu" else kind + ":0"), kind + ":1"
+a, b = np.ones(5000), np.ones(3)
+recorded = a + 1
+assert np.set_device(1) == 0
+c = np.ones(5000)
+assert {x.device for x in (a, b, recorded, a[::2], b.T)} == {zero}, a.device
+assert {x.device for x in (c, c + 1, c[1:])} == {one}, c.device
+np.set_device(0)
+assert (a.device, c.device, c[::2].device, np.ones(2).device) == (zero, one, one, zero)
+print("done")
+"""
+
+
+def test_an_array_names_the_device_that_it_was_made_on():
+    done = subprocess.run([sys.executable, "-c", MADE_BEFORE], capture_output=True, text=True, check=False,
+                          env={**os.environ, "ASNUMPY_CPU_DEVICES": "2"})  # fmt: skip
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_sharing_memory_that_the_host_does_not_reach():
+    """Views of one array share memory on every device."""
+
+    def found(f, *arguments, **more):
+        try:
+            return bool(f(*arguments, **more))
+        except numpy.exceptions.TooHardError:
+            return "too hard"
+
+    def asked(m):
+        a, other = m.arange(24.0), m.ones(3)
+        b, host = a.reshape(4, 6), numpy.arange(9)
+        views = [
+            a,
+            b,
+            b.T,
+            a[::2],
+            a[1::2],
+            b[:, ::3],
+            b[1:3, 1],
+            a[5:5],
+            a.view("i4"),
+            other,
+            b[::-1],
+        ]
+        return [
+            [found(f, x, y) for x in views for y in views]
+            + [found(f, x, y, max_work=k) for x in views for y in views for k in (0, 50)]
+            + [bool(f(host, host[2:])), bool(f(host, [1, 2])), bool(f(a, [1.0])), bool(f(a + 1, a))]
+            for f in (m.shares_memory, m.may_share_memory)
+        ]
+
+    assert asked(np) == asked(numpy)
+
+
 def test_other_places():
     assert np.supports("sort", "float32", device="npu") is np.supports(
         "sort", "float32", device="ascend"

@@ -6,7 +6,7 @@ import asnumpy
 import numpy as np
 import pytest
 from conftest import SINGLE_OPERATORS
-from oracle import same
+from oracle import outcome, same
 
 BAD = """
 np.ones(3) + np.ones(4)
@@ -359,3 +359,13 @@ def test_ufuncs_of_two_results_are_named(name):
         for m in (np, asnumpy)
     ]
     assert str(told[0]) == str(told[1])
+
+
+@pytest.mark.parametrize("bounds", [
+    "2, min=2", "2, max=4", "a_min=2, min=2", "a_max=2, min=2", "None, min=3", "2, 3, min=1", "2",
+    "2, None, max=3", "min=2", "None, None, min=2", "",
+])  # fmt: skip
+def test_bounds_of_clip(bounds):
+    found = [outcome(eval, f"m.clip(m.arange(5), {bounds})", {"m": m}) for m in (np, asnumpy)]
+    assert type(found[0][1]) is type(found[1][1])
+    assert found[0][1] is not None or found[0][0].tolist() == found[1][0].tolist()

@@ -468,3 +468,24 @@ def test_keywords_of_descending():
             call()
     with pytest.raises(TypeError):
         anp.sort(a, -1, None, None, None, True)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+def test_stable_sorts_keep_every_bit(dtype, rng):
+    """Zeros of both signs are equal, and so are NaN of whatever bits."""
+    part = np.dtype(dtype).type(0).real.dtype
+    integer = {2: "u2", 4: "u4", 8: "u8"}[part.itemsize]
+    nan = np.array([np.nan] * 4, part).view(integer) | np.arange(4).astype(integer)
+    nan = np.concatenate([nan.view(part), -nan.view(part)])
+    plain = np.array([0.0, -0.0, 1, -1, np.inf], part)
+    for n in (1, 2, 3, 9, 33, 150, 1000, 5000, 70000):
+        for choice in (plain, plain[:2], np.concatenate([plain, nan]), nan[:1], plain[2:]):
+            a = rng.choice(choice, n * (np.dtype(dtype).itemsize // part.itemsize)).view(dtype)
+            pairs = [(m.sort(x, kind="stable"), m.sort(m.stack([x, x[::-1]]), axis=0, kind="m"),
+                      m.sort(m.stack([x, x[::-1]]), stable=True)) for m, x in
+                     ((np, a), (anp, anp.array(a)))]  # fmt: skip
+            for expected, got in zip(*pairs, strict=True):
+                assert got.to_numpy().tobytes() == expected.tobytes(), (n, choice)
+            b = anp.array(a)
+            b.sort(kind="stable")
+            assert b.to_numpy().tobytes() == pairs[0][0].tobytes()

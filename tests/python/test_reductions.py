@@ -258,3 +258,51 @@ def test_order_of_axes_in_memory(name, order, rng):
         assert [s for s, _, n in steps if n > 1] == [
             t for t, n in zip(want.strides, want.shape, strict=True) if n > 1
         ], (options, got.strides, want.strides)
+
+
+MOMENT_OPTIONS = [
+    {"dtype": int}, {"dtype": np.int8}, {"dtype": bool}, {"dtype": int, "axis": 0},
+    {"dtype": int, "axis": 0, "keepdims": True}, {"dtype": int, "ddof": 1}, {"ddof": 0.5},
+    {"ddof": -1}, {"ddof": 9}, {"dtype": np.uint8, "where": [True, True, False]}, {"mean": 2},
+    {"mean": np.array([2]), "dtype": int}, {"mean": np.float64(2.5)}, {"mean": 2 + 1j},
+    {"out": np.zeros((), int)}, {"out": np.zeros((), np.float32)},
+    {"out": np.zeros(()), "dtype": int}, {"out": np.zeros((), np.float16), "dtype": np.float32},
+    {"out": np.zeros(1), "dtype": int, "axis": 0, "keepdims": True}, {"out": np.zeros(2)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", MOMENT_OPTIONS, ids=str)
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanvar", "nanstd"])
+def test_steps_of_moments(name, options):
+    """dtype=, out= and mean= name the dtype of each of NumPy's steps, integers' among them."""
+    if "mean" in name:
+        options = {k: v for k, v in options.items() if k not in ("mean", "ddof")}
+    for a in (
+        [1, 2, 4], [1.5, 2, 4.25], [True, False, True], np.float32([1, 2, 4]),
+        np.int8([100, 120, -3]), [1 + 2j, 3, 4], np.float16([1, 2, 4.5]),
+    ):  # fmt: skip
+
+        def run(np_, a, options=options):
+            mine = {k: np_.array(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
+            result = getattr(np_, name)(a, **mine)
+            assert "out" not in mine or result is mine["out"]
+            return result
+
+        same(run, np.array(a), ulp=4, where=f"{name} {options} of {a!r}")
+
+
+def test_halves_are_divided_by_counts_they_do_not_have():
+    a = np.tile(np.float16([0.5, 0.25]), (1, 70000))
+    for name in ("mean", "var", "std"):
+        for options in (
+            {},
+            {"dtype": np.float16},
+            {"axis": 1},
+            {"axis": 1, "out": np.zeros(1, "f2")},
+        ):
+
+            def run(np_, a, name=name, options=options):
+                mine = {k: np_.array(v) if k == "out" else v for k, v in options.items()}
+                return getattr(np_, name)(a, **mine)
+
+            same(run, a, ulp=2, where=f"{name} {options}")

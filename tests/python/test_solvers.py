@@ -551,3 +551,13 @@ def test_one_nearly_singular_matrix_leaves_the_others_alone(dtype):
     got, alone = (L.inv(asnumpy.array(x)).to_numpy() for x in (near, a))
     assert got[others].tobytes() == alone[others].tobytes()
     assert got[11].tobytes() == L.inv(asnumpy.array(near[11])).to_numpy().tobytes()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_determinants_of_infinities(n, rng):
+    """slogdet's sign is that of the diagonal's numbers, among which NaN counts as positive."""
+    values = np.array([np.inf, -np.inf, np.nan, 1, 0, 2, -3.5])
+    for _ in range(60):
+        a = rng.choice(values, (n, n))
+        for x in (a, np.stack([a, a.T, -a]), a.astype("f4")):
+            same(lambda np_, x: (*np_.linalg.slogdet(x), np_.linalg.det(x)), x, ulp=8, where=f"{x}")

@@ -53,7 +53,7 @@ def fft(a, n=None, axis=-1, norm=None, out=None):
     ------
     ValueError
         n is not positive, or norm is unknown.
-    AxisError
+    IndexError
         The axis does not exist.
 
     Examples
@@ -89,7 +89,7 @@ def ifft(a, n=None, axis=-1, norm=None, out=None):
     ------
     ValueError
         n is not positive, or norm is unknown.
-    AxisError
+    IndexError
         The axis does not exist.
 
     Examples

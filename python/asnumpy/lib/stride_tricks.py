@@ -7,8 +7,8 @@ from itertools import accumulate
 from numpy.lib import stride_tricks as _host
 
 from .. import _core
-from .._joining import _normalize
 from .._support import host_all as _host_all
+from .array_utils import normalize_axis_tuple
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -128,7 +128,7 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
                 f"{len(window)} window_shape elements and `x.ndim` is {x.ndim}."
             )
     else:
-        axes = tuple(_normalize(a, x.ndim) for a in (axis if isinstance(axis, tuple) else (axis,)))
+        axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
         if len(window) != len(axes):
             raise ValueError(
                 "Must provide matching length window_shape and axis; got "

@@ -34,8 +34,10 @@ ASN_CHECK_RESULT asn_status asn_random_new(asn_array *result, asn_dtype dtype, i
                                            const int64_t *shape, bool normal,
                                            uint64_t seed, uint64_t offset);
 
-/* Along one axis, stable, NaN last. Sorted copy / int64 indices. */
-ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis);
+/* Along one axis, stable, NaN last. Sorted copy / int64 indices. Only a `stable` copy
+ * keeps the order of what is equal with other bits: zeros of both signs, kinds of NaN. */
+ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis,
+                                     bool stable);
 ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis);
 /* The same with only the positions kth (in range, any order) in their sorted places. */
 ASN_CHECK_RESULT asn_status asn_partition(asn_array *result, const asn_array *a, int axis,
@@ -47,8 +49,8 @@ ASN_CHECK_RESULT asn_status asn_order_statistics(asn_array *result, const asn_ar
                                                  int axis, int num_kth,
                                                  const int64_t *kth);
 /* a sorted, or partitioned where num_kth > 0, in its own memory. */
-ASN_CHECK_RESULT asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
-                                               const int64_t *kth);
+ASN_CHECK_RESULT asn_status asn_order_in_place(const asn_array *a, int axis, bool stable,
+                                               int num_kth, const int64_t *kth);
 /* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array.
  * ValueError when empty. */
 ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis,

@@ -18,19 +18,24 @@ void asn_item_count_fini(asn_item_count *n);
 
 /* The dtype to accumulate in and the dtype of the result; wish: dtype=, or NONE. Integers
  * are averaged in float64, halves in float32; a variance has no wider accumulator for
- * halves, and is real. */
+ * halves: its result has the dtype of its sum. */
 void asn_mean_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum, asn_dtype *result);
-void asn_variance_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum, asn_dtype *result);
+asn_dtype asn_variance_dtype(asn_dtype in, asn_dtype wish);
 
 /* The mean over o's axes, in o->dtype (the dtype to accumulate in, or NONE); n: the
- * count for o. */
+ * count for o. `into`: NULL, or what receives the sum and is divided; *out is then not
+ * made. */
 ASN_CHECK_RESULT asn_status asn_mean(const asn_array *a, const asn_reduce_options *o,
-                                     const asn_item_count *n, asn_array *out);
+                                     const asn_item_count *n, const asn_array *into,
+                                     asn_array *out);
 /* The mean of |a - mean|**2 with n - ddof elements (not below 0), or its root. `dtype`:
- * to take the mean in; given_mean: NULL, or the mean, kept as extent 1. */
-ASN_CHECK_RESULT asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
+ * to take the mean in; given_mean: NULL, or the mean, kept as extent 1 or a number.
+ * `into`: as in asn_mean. */
+ASN_CHECK_RESULT asn_status asn_variance(const asn_array *a,
+                                         const asn_operand *given_mean,
                                          const asn_reduce_options *o, asn_dtype dtype,
                                          const asn_item_count *n, const asn_operand *ddof,
-                                         bool root, asn_array *out);
+                                         bool root, const asn_array *into,
+                                         asn_array *out);
 
 #endif

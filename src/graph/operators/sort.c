@@ -75,10 +75,11 @@ static bool has_order(int num_kth) {
     return asn_fuse_enabled() && asn_acl.aclnnxSort && num_kth <= MOST_KTH;
 }
 
-/* The four functions below, which make their result. `indices` is ACLNNX_SORT_INDICES or,
- * as false, ACLNNX_SORT_VALUES. */
-static asn_status order(asn_array *result, const asn_array *a, int axis, bool indices,
+/* The four functions below, which make their result. `what`: ACLNNX_SORT_INDICES,
+ * ACLNNX_SORT_VALUES or ACLNNX_SORT_STABLE. CANN's operator is stable. */
+static asn_status order(asn_array *result, const asn_array *a, int axis, int what,
                         int num_kth, const int64_t *kth) {
+    const bool indices = what == ACLNNX_SORT_INDICES;
     ASN_TRY(asn_device_open());
     asn_lock();
     asn_status status;
@@ -86,7 +87,7 @@ static asn_status order(asn_array *result, const asn_array *a, int axis, bool in
         asn_dtype dtype = indices ? ASN_I64 : asn_layout_dtype(&a->layout);
         status = asn_array_new_like(result, a, dtype, indices ? 'C' : 'K');
         if (!status) {
-            status = order_into(result, a, axis, indices, num_kth, kth);
+            status = order_into(result, a, axis, what, num_kth, kth);
             if (status) asn_array_fini(result);
         }
     } else {
@@ -99,23 +100,28 @@ static asn_status order(asn_array *result, const asn_array *a, int axis, bool in
     return status;
 }
 
+/* What a sort of values asks the device for. */
+static int values_of(bool stable) {
+    return stable ? ACLNNX_SORT_STABLE : ACLNNX_SORT_VALUES;
+}
+
 /* (Contract in families.h, as of the next three.) */
-asn_status asn_sort(asn_array *result, const asn_array *a, int axis) {
-    return order(result, a, axis, false, 0, NULL);
+asn_status asn_sort(asn_array *result, const asn_array *a, int axis, bool stable) {
+    return order(result, a, axis, values_of(stable), 0, NULL);
 }
 
 asn_status asn_argsort(asn_array *result, const asn_array *a, int axis) {
-    return order(result, a, axis, true, 0, NULL);
+    return order(result, a, axis, ACLNNX_SORT_INDICES, 0, NULL);
 }
 
 asn_status asn_partition(asn_array *result, const asn_array *a, int axis, int num_kth,
                          const int64_t *kth) {
-    return order(result, a, axis, false, num_kth, kth);
+    return order(result, a, axis, ACLNNX_SORT_VALUES, num_kth, kth);
 }
 
 asn_status asn_argpartition(asn_array *result, const asn_array *a, int axis, int num_kth,
                             const int64_t *kth) {
-    return order(result, a, axis, true, num_kth, kth);
+    return order(result, a, axis, ACLNNX_SORT_INDICES, num_kth, kth);
 }
 
 /* One element of every line along the axis. */
@@ -167,7 +173,7 @@ static asn_status pick(asn_array *result, const asn_array *a, int axis, int num_
         status = order_into(result, a, axis, ACLNNX_SORT_PICKED, num_kth, kth);
     } else {
         asn_array sorted;
-        status = asn_sort(&sorted, a, axis);
+        status = asn_sort(&sorted, a, axis, false);
         if (!status) {
             status = take_slabs(result, &sorted, axis, num_kth, kth);
             asn_array_fini(&sorted);
@@ -190,8 +196,9 @@ asn_status asn_order_statistics(asn_array *result, const asn_array *a, int axis,
 }
 
 /* (Contract in families.h.) Without aclnnxSort: sorted elsewhere and copied back. */
-asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
+asn_status asn_order_in_place(const asn_array *a, int axis, bool stable, int num_kth,
                               const int64_t *kth) {
+    const int what = values_of(stable);
     ASN_TRY(asn_device_open());
     asn_lock();
     asn_status status;
@@ -199,10 +206,10 @@ asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
         status = asn_error_set(ASN_ERR_VALUE, "%s array is read-only",
                                num_kth ? "partition" : "sort");
     } else if (has_order(num_kth)) {
-        status = order_into(a, a, axis, false, num_kth, kth);
+        status = order_into(a, a, axis, what, num_kth, kth);
     } else {
         asn_array ordered;
-        status = order(&ordered, a, axis, false, num_kth, kth);
+        status = order(&ordered, a, axis, what, num_kth, kth);
         if (!status) {
             asn_operand values = {.array = &ordered};
             status = asn_assign(a, &values, ASN_CASTING_UNSAFE, NULL);

@@ -105,7 +105,9 @@ static PyObject *run(PyObject *a, PyObject *const *v, int kind, bool half) {
     int axis;
     double scale;
     if (asn_int64_from_py(v[2], &axis_given) < 0) return NULL;
-    ASN_PY_TRY(asn_axis_normalize(axis_given, l->ndim, &axis));
+    bool asks_shape = !v[1] || v[1] == Py_None; /* NumPy takes n from there */
+    ASN_PY_TRY(asks_shape ? asn_axis_of_shape(axis_given, l->ndim, &axis)
+                          : asn_axis_normalize(axis_given, l->ndim, &axis));
     if (points(v[1], l, axis, kind, &n) < 0 || factor(v[3], n, kind, &scale) < 0)
         return NULL;
     if (v[4] && v[4] != Py_None)

@@ -342,6 +342,8 @@ static int add_shifts(PyObject *shift, PyObject *axis, const asn_layout *l,
     int rc = axes ? 0 : -1, which;
     Py_ssize_t n = by ? PySequence_Fast_GET_SIZE(by) : 0;
     Py_ssize_t m = axes ? PySequence_Fast_GET_SIZE(axes) : 0;
+    for (Py_ssize_t i = 0; i < m && rc == 0; i++) /* NumPy checks them all first */
+        rc = asn_loose_axis_from_py(PySequence_Fast_GET_ITEM(axes, i), l->ndim, &which);
     if (rc == 0 && n != m && n != 1 && m != 1) {
         PyErr_Format(PyExc_ValueError,
                      "shape mismatch: objects cannot be broadcast to a single shape.  "
@@ -350,8 +352,6 @@ static int add_shifts(PyObject *shift, PyObject *axis, const asn_layout *l,
                      n, m);
         rc = -1;
     }
-    for (Py_ssize_t i = 0; i < m && rc == 0; i++) /* NumPy checks them all first */
-        rc = asn_loose_axis_from_py(PySequence_Fast_GET_ITEM(axes, i), l->ndim, &which);
     Py_ssize_t count = n == 1 ? m : n;
     for (Py_ssize_t i = 0; i < count && rc == 0; i++) {
         rc = asn_loose_axis_from_py(PySequence_Fast_GET_ITEM(axes, m == 1 ? 0 : i),
@@ -416,16 +416,24 @@ static PyObject *f_roll(PyObject *const *v) {
     return r;
 }
 
-/* axes= of fftshift: those of a tuple or list, or one; all where it is None. */
+/* One of fftshift's axes, which NumPy looks up in the shape. */
+static int shifted_axis(PyObject *obj, int ndim, int *axis) {
+    int64_t given = 0;
+    if (asn_int64_from_py(obj, &given) < 0) return -1;
+    ASN_PY_TRY_INT(asn_axis_of_shape(given, ndim, axis));
+    return 0;
+}
+
+/* axes= of fftshift: those of a sequence, or one; all where it is None. */
 static int shifted_axes(PyObject *obj, int ndim, int *axes, int *n) {
     if (!obj || obj == Py_None) {
         for (*n = 0; *n < ndim; ++*n)
             axes[*n] = *n;
         return 0;
     }
-    if (!PyTuple_Check(obj) && !PyList_Check(obj)) {
+    if (PyIndex_Check(obj) && !PySequence_Check(obj)) {
         *n = 1;
-        return asn_loose_axis_from_py(obj, ndim, axes);
+        return shifted_axis(obj, ndim, axes);
     }
     PyObject *items = PySequence_Tuple(obj);
     Py_ssize_t count = items ? PyTuple_GET_SIZE(items) : 0;
@@ -436,7 +444,7 @@ static int shifted_axes(PyObject *obj, int ndim, int *axes, int *n) {
         rc = -1;
     }
     for (*n = 0; *n < count && rc == 0; ++*n)
-        rc = asn_loose_axis_from_py(PyTuple_GET_ITEM(items, *n), ndim, &axes[*n]);
+        rc = shifted_axis(PyTuple_GET_ITEM(items, *n), ndim, &axes[*n]);
     Py_XDECREF(items);
     return rc;
 }

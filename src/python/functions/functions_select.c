@@ -287,6 +287,14 @@ static PyObject *f_can_cast(PyObject *const *v) {
  * arrays of their own, so they never do. */
 static PyObject *f_may_share_memory(PyObject *const *v) {
     if (v[2]) return asn_support_call("may_share_memory", v, 3);
+    if (PyArray_Check(v[0]) &&
+        PyArray_Check(v[1])) { /* where a device has copies of them */
+        PyObject *bounds = PyLong_FromLong(0);
+        PyObject *both[] = {v[0], v[1], bounds};
+        PyObject *found = bounds ? asn_support_call("may_share_memory", both, 3) : NULL;
+        Py_XDECREF(bounds);
+        return found;
+    }
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL, *r = NULL;
     if (b) {
         r = PyBool_FromLong(asn_array_may_share(asn_of(a), asn_of(b)));
@@ -296,7 +304,17 @@ static PyObject *f_may_share_memory(PyObject *const *v) {
     return r;
 }
 
+/* (a, b): how many bytes the first element of b lies behind that of a; None where they
+ * are in no one memory, or have none yet. */
+static PyObject *f_distance(PyObject *const *v) {
+    int64_t bytes;
+    if (!asn_array_distance(asn_of(v[0]), asn_of(v[1]), &bytes)) Py_RETURN_NONE;
+    return PyLong_FromLongLong((long long)bytes);
+}
+
 asn_function_def asn_select_functions[] = {
+    ASN_FUNCTION("_distance", "a, b, /", f_distance,
+                 "Bytes between the first elements of two arrays."),
     ASN_FUNCTION("where", "condition, x=None, y=None, /", f_where,
                  "x where the condition holds, else y; or the indices where it holds."),
     ASN_FUNCTION("dot", "a, b, out=None", f_dot,

@@ -219,17 +219,17 @@ static PyObject *f_clip(PyObject *const *v) {
     PyObject *low = v[1], *high = v[2];
     bool old = !asn_is_no_value(low) || !asn_is_no_value(high);
     bool new = !asn_is_no_value(v[4]) || !asn_is_no_value(v[5]);
+    if (old && (asn_is_no_value(low) || asn_is_no_value(high))) {
+        PyErr_Format(PyExc_TypeError,
+                     "clip() missing 1 required positional argument: '%s'",
+                     asn_is_no_value(low) ? "a_min" : "a_max");
+        return NULL;
+    }
     if (old && new) {
         PyErr_SetString(
             PyExc_ValueError,
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are "
             "provided is forbidden.");
-        return NULL;
-    }
-    if (old && (asn_is_no_value(low) || asn_is_no_value(high))) {
-        PyErr_Format(PyExc_TypeError,
-                     "clip() missing 1 required positional argument: '%s'",
-                     asn_is_no_value(low) ? "a_min" : "a_max");
         return NULL;
     }
     if (new) low = v[4], high = v[5];

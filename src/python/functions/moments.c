@@ -24,27 +24,16 @@ static int warn_empty(const asn_item_count *n, int64_t ddof, const char *message
 
 /* The division of a number by no elements is not called `divide`, as one of arrays, but
  * as NumPy calls it, which divides two of its scalars. -1: its exception is an error. */
-static int report_no_elements(const asn_array *r, const asn_item_count *n, int64_t ddof,
-                              const asn_reduce_state *s) {
-    if (r->layout.ndim || n->varies || n->number > ddof || s->out) return 0;
+static int report_no_elements(const asn_array *r, const asn_item_count *n, int64_t ddof) {
+    if (r->layout.ndim || n->varies || n->number > ddof) return 0;
     ASN_PY_TRY_INT(asn_synchronize_free());
     const char *name = NULL;
     uint32_t flags = asn_fp_take(&name);
     return flags ? asn_fp_report(flags, "scalar divide") : 0;
 }
 
-/* *r of dtype `sum` into out, which is returned, or into a new object of dtype `result`
- * (mean of float16 sums in float32). Takes *r. */
-static PyObject *deliver(asn_array *r, asn_dtype result, const asn_reduce_state *s,
-                         const asn_reduce_args *a) {
-    if (s->out) {
-        asn_operand source = {.array = r};
-        asn_status status =
-            asn_reduce_check_out(ASN_OP_ADD, s->out, &r->layout, s->options.keepdims);
-        if (!status) status = asn_assign(s->out, &source, ASN_CASTING_UNSAFE, NULL);
-        asn_array_fini(r);
-        return asn_reduce_out(s, ASN_OP_ADD, a, status);
-    }
+/* *r as a new object of dtype `result` (mean of float16 sums in float32). Takes *r. */
+static PyObject *deliver(asn_array *r, asn_dtype result) {
     asn_ndarray *object = asn_ndarray_alloc();
     if (!object || (asn_dtype)r->layout.dtype == result) {
         if (!object)
@@ -109,12 +98,14 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     /* The core may then fuse what makes the array with the sum, and not store it. */
     if (a->temporary) asn_transient_name(asn_of(array));
     if (warn_empty(&n, 0, "Mean of empty slice") == 0) {
-        status = asn_mean(asn_of(array), &s.options, &n, &total);
+        status = asn_mean(asn_of(array), &s.options, &n, s.out, &total);
         /* The sum's dtype is wider than the result's where NumPy's is. */
-        if (status != ASN_OK)
+        if (s.out)
+            object = asn_reduce_out(&s, ASN_OP_ADD, a, status);
+        else if (status != ASN_OK)
             asn_raise(status);
-        else if (report_no_elements(&total, &n, 0, &s) == 0)
-            object = deliver(&total, result, &s, a);
+        else if (report_no_elements(&total, &n, 0) == 0)
+            object = deliver(&total, result);
         else
             asn_array_fini(&total);
     }
@@ -147,10 +138,10 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     }
     ASN_OF_SUBCLASS(asn_var_run(plain, a, ddof_object, mean_object, root), a->out)
     asn_reduce_state s;
-    PyObject *object = NULL, *mean = NULL;
-    asn_operand ddof;
+    PyObject *object = NULL;
+    asn_operand ddof, mean;
     asn_scalar value;
-    PyObject *ddof_owner = NULL;
+    PyObject *ddof_owner = NULL, *mean_owner = NULL;
     if (asn_reduce_is_plain(a, asn_of(array)) && asn_is_default(mean_object) &&
         plain_ddof(ddof_object) >= 0 &&
         asn_direct_variance(asn_of(array), plain_ddof(ddof_object), root, &value))
@@ -175,9 +166,9 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
         }
     }
     /* ddof= is a number, and stays one: a fraction is allowed (NumPy). */
-    if (!asn_is_no_value(mean_object) && !(mean = asn_asarray(mean_object))) goto done;
-    asn_dtype sum, result;
-    asn_variance_dtypes(asn_dtype_of(array), s.options.dtype, &sum, &result);
+    const bool given = !asn_is_default(mean_object);
+    if (given && asn_operand_from_py(mean_object, &mean, &mean_owner) < 0) goto done;
+    asn_dtype sum = asn_variance_dtype(asn_dtype_of(array), s.options.dtype);
     asn_item_count n;
     asn_scalar floor;
     /* NumPy compares the count with ddof, which may be a fraction: its whole part
@@ -191,18 +182,20 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     if (warn_empty(&n, *(const int64_t *)floor.bytes,
                    "Degrees of freedom <= 0 for slice") == 0) {
         asn_array out;
-        status = asn_variance(asn_of(array), mean ? asn_of(mean) : NULL, &s.options, sum,
-                              &n, &ddof, root, &out);
-        if (status != ASN_OK)
+        status = asn_variance(asn_of(array), given ? &mean : NULL, &s.options, sum, &n,
+                              &ddof, root, s.out, &out);
+        if (s.out)
+            object = asn_reduce_out(&s, ASN_OP_ADD, a, status);
+        else if (status != ASN_OK)
             asn_raise(status);
-        else if (report_no_elements(&out, &n, *(const int64_t *)floor.bytes, &s) == 0)
-            object = deliver(&out, result, &s, a);
+        else if (report_no_elements(&out, &n, *(const int64_t *)floor.bytes) == 0)
+            object = deliver(&out, asn_layout_dtype(&out.layout));
         else
             asn_array_fini(&out);
     }
     asn_item_count_fini(&n);
 done:
-    Py_XDECREF(mean);
+    Py_XDECREF(mean_owner);
     Py_XDECREF(ddof_owner);
     asn_reduce_fini(&s);
     return object;

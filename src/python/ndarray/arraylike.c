@@ -57,7 +57,8 @@ static void numpy_bounds(PyArrayObject *a, int64_t *low, int64_t *high) {
 }
 
 /* An array over a's own memory, which keeps `a` until the core lets go of it. The buffer
- * begins at the lowest byte that an element has, so that negative strides stay inside it.
+ * begins at the lowest byte that an element has, so that negative strides stay inside it,
+ * or before that, where an element may begin: a layout's offset says what is not aligned.
  * `fresh`: the result shows no base, that is, it counts as owning its memory. */
 static PyObject *adopt_numpy(PyArrayObject *a, asn_dtype dtype, bool fresh) {
     int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
@@ -66,6 +67,8 @@ static PyObject *adopt_numpy(PyArrayObject *a, asn_dtype dtype, bool fresh) {
     numpy_bounds(a, &low, &high);
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
+    int64_t alignment = asn_dtype_table[dtype].alignment;
+    low -= (int64_t)((uintptr_t)(PyArray_BYTES(a) + low) & (uintptr_t)(alignment - 1));
     asn_layout layout;
     asn_status status = asn_layout_init_strided(&layout, dtype, PyArray_NDIM(a), shape,
                                                 strides, -low, PyArray_ISWRITEABLE(a));
@@ -103,7 +106,7 @@ PyObject *asn_from_numpy(PyObject *object, bool copy, bool fresh) {
     }
     bool small = PyArray_NBYTES(a) < COPY_BELOW;
     if (copy) return copy_numpy(a, dtype, 'C');
-    if ((fresh && small) || !PyArray_ISALIGNED(a)) return copy_numpy(a, dtype, 'K');
+    if (fresh && small) return copy_numpy(a, dtype, 'K');
     return adopt_numpy(a, dtype, fresh);
 }
 
@@ -515,11 +518,10 @@ int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner) {
     } else if (PyArray_Check(obj)) {
         PyArrayObject *a = (PyArrayObject *)obj;
         asn_dtype dtype = asn_dtype_from_descr(PyArray_DESCR(a));
-        if (dtype == ASN_DTYPE_NONE || !PyArray_ISALIGNED(a)) {
+        if (dtype == ASN_DTYPE_NONE) {
             PyErr_Format(asn_py.host_dtype,
                          "out: a NumPy array of dtype %R cannot be written "
-                         "in place: it must be aligned, native and of a dtype "
-                         "asnumpy has",
+                         "in place: it must be native and of a dtype asnumpy has",
                          PyArray_DESCR(a));
             return -1;
         }

@@ -33,7 +33,8 @@ typedef struct {
     long any;                      /* with 0: no condition */
 } flag_rule;
 
-/* NumPy's BEHAVED: aligned and writeable; CARRAY adds row-major, FARRAY column-major. */
+/* NumPy's BEHAVED: aligned and writeable; CARRAY adds row-major. FARRAY is documented as
+ * BEHAVED and column-major, but one bit of those is enough for NumPy. */
 enum { BEHAVED = NUM_ALIGNED | NUM_WRITEABLE };
 static const flag_rule rules[] = {
     {"c_contiguous", "C_CONTIGUOUS", "C", NUM_C, 0, 0},
@@ -45,7 +46,7 @@ static const flag_rule rules[] = {
     {"aligned", "ALIGNED", "A", NUM_ALIGNED, 0, 0},
     {"behaved", "BEHAVED", "B", BEHAVED, 0, 0},
     {"carray", "CARRAY", "CA", BEHAVED | NUM_C, 0, 0},
-    {"farray", "FARRAY", "FA", BEHAVED | NUM_F, NUM_C, 0},
+    {"farray", "FARRAY", "FA", 0, NUM_C, BEHAVED | NUM_F},
     {"fnc", "FNC", "FNC", NUM_F, NUM_C, 0},
     {"forc", "FORC", "FORC", 0, 0, NUM_C | NUM_F},
 };
@@ -69,6 +70,27 @@ static PyObject *get_num(PyObject *self, void *unused) {
 static PyObject *get_false(PyObject *self, void *unused) {
     (void)self, (void)unused;
     Py_RETURN_FALSE;
+}
+
+/* 1 or 0 of a value that a flag is set to; -1: deleting it, or the value has no truth. */
+static int truth_of_setting(PyObject *value) {
+    if (value) return PyObject_IsTrue(value);
+    PyErr_SetString(PyExc_AttributeError, "Cannot delete flags attribute");
+    return -1;
+}
+
+int asn_ndarray_set_writeback(PyObject *array, bool on) {
+    (void)array;
+    if (!on) return 0;
+    PyErr_SetString(PyExc_ValueError, "cannot set WRITEBACKIFCOPY flag to True");
+    return -1;
+}
+
+static int set_writeback(PyObject *self, PyObject *value, void *unused) {
+    (void)unused;
+    int on = truth_of_setting(value);
+    return on < 0 ? -1
+                  : asn_ndarray_set_writeback((PyObject *)((asn_flags *)self)->array, on);
 }
 
 /* Whether an array over memory of `base` may be made writeable: the base must be. Objects
@@ -107,31 +129,37 @@ int asn_ndarray_set_writeable(PyObject *array, bool on) {
 
 static int set_writeable(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
-    int on = value ? PyObject_IsTrue(value) : 0;
-    if (!value) PyErr_SetString(PyExc_AttributeError, "Cannot delete flags attribute");
-    if (!value || on < 0) return -1;
-    return asn_ndarray_set_writeable((PyObject *)((asn_flags *)self)->array, on);
+    int on = truth_of_setting(value);
+    return on < 0 ? -1
+                  : asn_ndarray_set_writeable((PyObject *)((asn_flags *)self)->array, on);
 }
 
-/* NumPy lets the flag be cleared or confirmed, never claimed. */
-static int set_aligned(PyObject *self, PyObject *value, void *unused) {
-    (void)unused;
-    asn_flags *f = (asn_flags *)self;
-    int on = value ? PyObject_IsTrue(value) : -1;
-    if (!value) PyErr_SetString(PyExc_AttributeError, "Cannot delete flags attribute");
-    if (on < 0) return -1;
-    if (on && !(flags_num(f) & NUM_ALIGNED)) {
+/* NumPy lets the flag be cleared, and set again where it is true. Views of the array find
+ * out for themselves. */
+int asn_ndarray_set_aligned(PyObject *array, bool on) {
+    asn_layout *l = &((asn_ndarray *)array)->array.layout;
+    asn_layout_update(l);
+    if (!on) {
+        l->flags &= (uint8_t)~ASN_ALIGNED;
+    } else if (!(l->flags & ASN_ALIGNED)) {
         PyErr_SetString(PyExc_ValueError,
                         "cannot set aligned flag of mis-aligned array to True");
         return -1;
     }
-    return 0; /* alignment is a fact of the layout: clearing it has nothing to change */
+    return 0;
+}
+
+static int set_aligned(PyObject *self, PyObject *value, void *unused) {
+    (void)unused;
+    int on = truth_of_setting(value);
+    return on < 0 ? -1
+                  : asn_ndarray_set_aligned((PyObject *)((asn_flags *)self)->array, on);
 }
 
 static PyGetSetDef flags_getset[RULES + 3] = {
     {"num", get_num, NULL, "The flags as NumPy's integer.", NULL},
-    {"writebackifcopy", get_false, NULL, "Always False: there are no write-back copies.",
-     NULL},
+    {"writebackifcopy", get_false, set_writeback,
+     "Always False: there are no write-back copies.", NULL},
 };
 
 /* The rule that an item name asks for, or NULL. */
@@ -144,23 +172,27 @@ static const flag_rule *find_rule(PyObject *key) {
     return NULL;
 }
 
+static bool is_writeback(PyObject *key) {
+    return PyUnicode_Check(key) &&
+           (PyUnicode_CompareWithASCIIString(key, "WRITEBACKIFCOPY") == 0 ||
+            PyUnicode_CompareWithASCIIString(key, "X") == 0);
+}
+
 /* flags["NAME"]: by the long and the short names; KeyError as NumPy's. */
 static PyObject *flags_subscript(PyObject *self, PyObject *key) {
     const flag_rule *rule = find_rule(key);
     if (rule) return get_rule(self, (void *)rule);
-    if (PyUnicode_Check(key) &&
-        (PyUnicode_CompareWithASCIIString(key, "WRITEBACKIFCOPY") == 0 ||
-         PyUnicode_CompareWithASCIIString(key, "X") == 0))
-        Py_RETURN_FALSE;
+    if (is_writeback(key)) Py_RETURN_FALSE;
     PyErr_SetString(PyExc_KeyError, "Unknown flag");
     return NULL;
 }
 
-/* Only WRITEABLE and ALIGNED can be set, by either name. */
+/* Only WRITEABLE, ALIGNED and WRITEBACKIFCOPY can be set, by either name. */
 static int flags_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     const flag_rule *rule = find_rule(key);
     if (rule && rule->all == NUM_WRITEABLE) return set_writeable(self, value, NULL);
     if (rule && rule->all == NUM_ALIGNED) return set_aligned(self, value, NULL);
+    if (is_writeback(key)) return set_writeback(self, value, NULL);
     PyErr_SetString(PyExc_KeyError, "Unknown flag");
     return -1;
 }

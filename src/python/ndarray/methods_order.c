@@ -1,8 +1,9 @@
 /* L3 python: methods that order elements: sort, argsort, partition, argpartition.
  *
- * Every sort is stable, so kind= and stable= are checked as NumPy checks them and change
- * nothing. A partition keeps to NumPy's contract (the element at each kth is where a sort
- * would have it), not to its order within the parts, which NumPy leaves open.
+ * Every sort is stable; kind= and stable= are checked as NumPy checks them, and tell
+ * whether that goes for what has other bits, too: zeros of both signs, NaN. A partition
+ * keeps to NumPy's contract (the element at each kth is where a sort would have it), not
+ * to its order within the parts, which NumPy leaves open.
  *
  * NumPy reads the axis of the four methods by different converters (bools are axes for
  * some, errors for others): `arg` tells the argsort kind, which is the strict one. */
@@ -12,11 +13,10 @@
 /* kind=, order=, stable= and descending= of a sort: 0, or -1 with NumPy's error. order=
  * names fields, of which no array here has any. */
 static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable,
-                           PyObject *descending, bool *falls) {
-    bool unused;
+                           PyObject *descending, bool *keeps, bool *falls) {
     const bool asks_stable = stable && stable != Py_None;
     const bool asks_order = !asn_is_no_value(descending) && descending != Py_None;
-    *falls = false;
+    *keeps = *falls = false;
     if (order && order != Py_None) {
         PyErr_SetString(PyExc_ValueError,
                         "Cannot specify order when the array has no fields.");
@@ -35,20 +35,21 @@ static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable,
                              kind);
             return -1;
         }
+        *keeps = first == 'm' || first == 's';
         if (!asks_stable && !asks_order) return 0;
         PyErr_SetString(PyExc_ValueError,
                         "`kind` and keyword parameters can't be provided at "
                         "the same time. Use only one of them.");
         return -1;
     }
-    if (asks_stable && asn_bool_from_py(stable, &unused) < 0) return -1;
+    if (asks_stable && asn_bool_from_py(stable, keeps) < 0) return -1;
     return asks_order ? asn_bool_from_py(descending, falls) : 0;
 }
 
 /* Positions along the axis that a partition is for; none: a whole sort, which may be a
- * descending one. */
+ * stable or a descending one. */
 typedef struct {
-    bool falls;
+    bool stable, falls;
     int count;
     int64_t at[ASN_MAX_DIMS]; /* kth, each within the axis */
 } positions;
@@ -60,7 +61,7 @@ static asn_status order_axis(asn_array *result, const asn_array *a, int axis, bo
     if (kth->count)
         return (arg ? asn_argpartition : asn_partition)(result, a, axis, kth->count,
                                                         kth->at);
-    return (arg ? asn_argsort : asn_sort)(result, a, axis);
+    return arg ? asn_argsort(result, a, axis) : asn_sort(result, a, axis, kth->stable);
 }
 
 /* A new array in order (or the positions). axis NULL: the last; None: of the flattened
@@ -109,7 +110,8 @@ PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObjec
                          PyObject *stable, PyObject *descending, bool arg) {
     positions none;
     none.count = 0; /* the others are half a KB, and stay unset */
-    if (check_sort_kind(kind, order, stable, descending, &none.falls) < 0) return NULL;
+    if (check_sort_kind(kind, order, stable, descending, &none.stable, &none.falls) < 0)
+        return NULL;
     return ordered(self, axis, arg, &none);
 }
 
@@ -134,7 +136,8 @@ static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions 
     if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return NULL;
     if (which < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &which));
     ASN_PY_TRY(kth->falls ? descend_in_place(asn_of(self), which)
-                          : asn_order_in_place(asn_of(self), which, kth->count, kth->at));
+                          : asn_order_in_place(asn_of(self), which, kth->stable,
+                                               kth->count, kth->at));
     if (asn_fp_check() < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -143,7 +146,8 @@ ASN_METHOD(sort) {
     ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None, descending=None");
     positions none;
     none.count = 0;
-    if (check_sort_kind(v[1], v[2], v[3], v[4], &none.falls) < 0) return NULL;
+    if (check_sort_kind(v[1], v[2], v[3], v[4], &none.stable, &none.falls) < 0)
+        return NULL;
     return order_in_place(self, v[0], &none);
 }
 
@@ -238,7 +242,7 @@ static int check_select_kind(PyObject *kind) {
 /* (kth, axis, kind, order) in NumPy's order of checks. */
 static int read_partition(PyObject *self, PyObject *const *v, bool arg, positions *at) {
     return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], arg, at) < 0 ||
-                   check_sort_kind(NULL, v[3], NULL, NULL, &at->falls) < 0
+                   check_sort_kind(NULL, v[3], NULL, NULL, &at->stable, &at->falls) < 0
                ? -1
                : 0;
 }

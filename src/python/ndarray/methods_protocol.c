@@ -472,16 +472,20 @@ ASN_METHOD(dump) {
     return asn_support_call("dump", pair, 2);
 }
 
-/* NumPy's setflags. align is accepted and changes nothing; uic only as false. */
+/* NumPy's setflags, in NumPy's order; what is refused leaves every flag as it was. */
 ASN_METHOD(setflags) {
     ASN_ARGS("setflags", "write=None, align=None, uic=None");
-    if (v[2] && v[2] != Py_None && PyObject_IsTrue(v[2])) {
-        PyErr_SetString(PyExc_ValueError, "cannot set WRITEBACKIFCOPY flag to True");
-        return NULL;
-    }
-    if (v[0] && v[0] != Py_None) {
-        int on = PyObject_IsTrue(v[0]);
-        if (on < 0 || asn_ndarray_set_writeable(self, on) < 0) return NULL;
+    static int (*const set[])(PyObject *, bool) = {
+        asn_ndarray_set_aligned, asn_ndarray_set_writeback, asn_ndarray_set_writeable};
+    PyObject *const wish[] = {v[1], v[2], v[0]};
+    const uint8_t before = asn_of(self)->layout.flags;
+    for (int i = 0; i < 3; i++) {
+        if (!wish[i] || wish[i] == Py_None) continue;
+        int on = PyObject_IsTrue(wish[i]);
+        if (on < 0 || set[i](self, on) < 0) {
+            asn_of(self)->layout.flags = before;
+            return NULL;
+        }
     }
     Py_RETURN_NONE;
 }

@@ -267,12 +267,13 @@ static int set_flat(PyObject *self, PyObject *value, void *unused) {
     return rc;
 }
 
-/* "cpu", or the kind and number of the device in use: arrays do not move between devices.
- */
+/* "cpu", or the kind and number of the device that was in use when the array was made:
+ * arrays do not move between devices. */
 static PyObject *get_device(PyObject *self, void *unused) {
-    (void)self, (void)unused;
+    (void)unused;
     int device = 0;
-    ASN_PY_TRY(asn_device_get(&device));
+    ASN_PY_TRY(asn_device_get(&device)); /* opens it: only then is the kind known */
+    device = asn_of(self)->buffer->device;
     /* NumPy's word for the one device that it knows */
     if (strcmp(asn_device_kind(), "cpu") == 0 && device == 0)
         return PyUnicode_FromString("cpu");

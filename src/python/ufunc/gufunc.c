@@ -94,8 +94,8 @@ static int read_axes(PyObject *entry, int n, int ndim, int *axes) {
     return 0;
 }
 
-/* Moves the inputs' core axes to the end as axis= or axes= say. in[] is replaced; -1: an
- * error, and an entry may be NULL. */
+/* Moves the inputs' core axes to the end as axis= (one number) or axes= say. in[] is
+ * replaced; -1: an error, and an entry may be NULL. */
 static int apply_axes(family f, PyObject **in, const asn_ufunc_kwargs *kw) {
     int axes[2];
     if (kw->axis && f != VECDOT) {
@@ -122,7 +122,9 @@ static int apply_axes(family f, PyObject **in, const asn_ufunc_kwargs *kw) {
         if (!entry) continue;
         int have = asn_of(in[i])->layout.ndim, n = core_ndim(f, i);
         if (n > have) n = have; /* matmul's vectors */
-        if (read_axes(entry, n, asn_of(in[i])->layout.ndim, axes) < 0) return -1;
+        if ((kw->axis ? asn_axis_from_py(entry, have, axes)
+                      : read_axes(entry, n, have, axes)) < 0)
+            return -1;
         in[i] = axes_to_end(in[i], n, axes);
         if (!in[i]) return -1;
     }

@@ -3,6 +3,7 @@
 import asnumpy
 import jax
 import jax.numpy as jnp
+import numpy
 import pytest
 from libraries.comparing import same
 
@@ -37,3 +38,30 @@ def test_same_as_with_numpy(case):
 def test_numpys_functions_take_jax_arrays():
     assert type(asnumpy.asarray(jnp.ones(4))) is asnumpy.ndarray
     assert asnumpy.mean(asnumpy.asarray(jnp.arange(4.0))) == 1.5
+
+
+KEYS = {
+    "rows": lambda np, x: x[np.array([1, 2])],
+    "mask": lambda np, x: x[np.arange(10) > 5],
+    "number": lambda np, x: x[np.array(3)],
+    "tuple": lambda np, x: x.reshape(2, 5)[np.array([0, 1]), np.array([1, 2])],
+    "mixed": lambda np, x: x.reshape(2, 5)[:, np.array([1, -1])],
+    "slice": lambda np, x: x[np.array(1) : np.array(4)],
+    "at": lambda np, x: x.at[np.array([0, 1])].set(np.array([5, 6])),
+    "traced": lambda np, x: jax.jit(lambda v: v[np.array([2, 0])] * 2)(x),
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_keys_of_jax_arrays(key):
+    x = jnp.arange(10.0)
+    assert (KEYS[key](asnumpy, x) == KEYS[key](numpy, x)).all()
+
+
+def test_jax_arrays_are_keys():
+    for m in (numpy, asnumpy):
+        a, rows = m.arange(10), jnp.array([1, 2])
+        assert a[rows].tolist() == [1, 2] and a[jnp.arange(10) > 7].tolist() == [8, 9]
+        assert a.reshape(2, 5)[jnp.array([0]), 1:3].tolist() == [[1, 2]] and a[jnp.array(3)] == 3
+        a[rows] = 7
+        assert m.take(a, rows).tolist() == [7, 7] and a[jnp.array(1) : jnp.array(3)].sum() == 14

@@ -29,10 +29,6 @@ def clahe(x):
     return pytest.importorskip("cv2").createCLAHE().apply(image)
 
 
-def jax_index(x):
-    return pytest.importorskip("jax").numpy.arange(9)[x]
-
-
 def sobol(rng):
     return pytest.importorskip("scipy.stats").qmc.Sobol(2, rng=rng).random(2)
 
@@ -43,7 +39,6 @@ REFUSED = {
     "ctypes": (ctypes_pointer, lambda: np.ones(3), "argument must be an ndarray", np.to_numpy),
     "pyarrow": (tensor, lambda: np.ones((2, 3)), "Did not pass ndarray object", np.to_numpy),
     "opencv": (clahe, lambda: np.ones((9, 9)), "is not a numpy array, neither a scalar", np.to_numpy),
-    "jax": (jax_index, lambda: np.array([1, 2]), "Triggering __jax_array__() during abstractification", np.to_numpy),
     "qmc": (sobol, lambda: np.random.default_rng(0), "'Generator' object has no attribute '_seed_seq'",
             lambda rng: numpy.random.Generator(rng.bit_generator)),
     "json": (json.dumps, lambda: np.ones(2), "Object of type ndarray is not JSON serializable", lambda x: x.tolist()),

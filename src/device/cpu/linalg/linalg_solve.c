@@ -135,16 +135,20 @@ static void determinant(const asnd_linalg_job *job, const void *lu, const int *p
     }
 }
 
-/* Real determinants have no imaginary part that a 0 * inf could spoil. */
+/* Real determinants have no imaginary part that a 0 * inf could spoil. *negative: of how
+ * many numbers on the diagonal and exchanges of rows, whether that is odd; NaN counts as
+ * positive, in NumPy's slogdet. */
 static void real_determinant(const asnd_linalg_job *job, const void *lu,
-                             const int *pivots, double *re, int64_t *exponent) {
-    *re = 1, *exponent = 0;
+                             const int *pivots, double *re, int64_t *exponent,
+                             bool *negative) {
+    *re = 1, *exponent = 0, *negative = false;
     for (int i = 0; i < job->n; i++) {
         double x, y;
         element(job, lu, i * (job->n + 1), &x, &y);
         int e = 0;
         *re = frexp(*re * (pivots[i] != i + 1 ? -x : x), &e);
         *exponent += e;
+        *negative ^= (x < 0) ^ (pivots[i] != i + 1);
     }
 }
 
@@ -154,8 +158,8 @@ static double scaled(double x, int64_t exponent) {
     return ldexp(x, e);
 }
 
-/* DET: one number. SLOGDET: the sign (of magnitude 1, or 0, or NaN) and the logarithm of
- * the magnitude, -inf for 0. */
+/* DET: one number. SLOGDET: the sign (of magnitude 1, or 0, or NaN if complex) and the
+ * logarithm of the magnitude, -inf for 0. */
 static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
@@ -165,21 +169,22 @@ static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
     ((getrf_fn *)job->call[0])(&n, &n, a, &ld, pivots, &info);
     double re, im = 0;
     int64_t exponent;
+    bool negative = false;
     if (job->complex)
         determinant(job, a, pivots, &re, &im, &exponent);
     else
-        real_determinant(job, a, pivots, &re, &exponent);
+        real_determinant(job, a, pivots, &re, &exponent, &negative);
     if (info > 0) re = im = 0;
     if (job->op == ASN_LINALG_DET) {
         put_number(&job->operands[1], at[1], scaled(re, exponent), scaled(im, exponent));
         return ASN_MATRIX_DONE;
     }
     double size = hypot(re, im);
-    put_number(&job->operands[1], at[1],
-               size > 0    ? re / size
-               : size == 0 ? 0
-                           : size,
-               size > 0 ? im / size : 0);
+    if (job->complex)
+        put_number(&job->operands[1], at[1], size != 0 ? re / size : 0,
+                   size > 0 ? im / size : 0);
+    else
+        put_number(&job->operands[1], at[1], size == 0 ? 0 : negative ? -1 : 1, 0);
     put_number(&job->operands[2], at[2], log(size) + (double)exponent * M_LN2, 0);
     return ASN_MATRIX_DONE;
 }

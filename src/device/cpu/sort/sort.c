@@ -15,6 +15,7 @@
 #include "device/cpu/sort/keys.h"
 #include "device/cpu/move/lines.h"
 #include "device/cpu/move/moves.h"
+#include "device/cpu/sort/alike.h"
 #include "device/cpu/sort/pick.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/scratch.h"
@@ -416,7 +417,8 @@ static void choose_place(sort_run *r, const asnd_nd *in, const asnd_nd *values) 
 }
 
 /* Checks the views and decides how lines are sorted. Complex numbers are sorted by index,
- * as their keys do not keep NaN's bits. */
+ * as their keys do not keep NaN's bits, and so are floats whose order keys do not keep.
+ */
 static asn_status sort_setup(sort_run *r, const asnd_nd *in, int axis, int flags,
                              const asnd_nd *values, const asnd_nd *indices) {
     if (axis < 0 || axis >= in->ndim || !fits(in, axis, r->kept, values) ||
@@ -433,7 +435,9 @@ static asn_status sort_setup(sort_run *r, const asnd_nd *in, int axis, int flags
     r->values = values != NULL;
     r->indices = indices != NULL;
     r->flags = flags & ASN_SORT_DESCENDING ? ASN_KEYS_DESCENDING : 0;
-    r->by_index = indices || asn_is_complex(in->dtype);
+    r->by_index = indices || asn_is_complex(in->dtype) ||
+                  (flags & ASN_SORT_STABLE && asn_is_inexact(in->dtype) &&
+                   r->kind == WHOLE && asn_has_alike(in));
     r->item = asn_itemsize(in->dtype);
     if (!r->by_index) r->flags |= ASN_KEYS_EXACT;
     asn_lines_init(r->lines, in->ndim, in->shape, axis, 3,

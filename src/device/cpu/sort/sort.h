@@ -1,15 +1,17 @@
 /* CPU device: sorting along an axis, searching in sorted data.
  *
  * Order: NumPy's. NaN last (also first when descending is asked: the exact reverse order
- * of keys, equal keys keeping theirs), complex lexicographic. Sorts are stable;
- * ASN_SORT_UNSTABLE permits, but does not ask for, a faster one.
+ * of keys, equal keys keeping theirs), complex lexicographic. Sorts are stable; but where
+ * only values are made, zeros of both signs and the bits of NaN keep their order with
+ * ASN_SORT_STABLE alone. ASN_SORT_UNSTABLE permits, but does not ask for, a
+ * faster sort.
  */
 #ifndef ASN_DEVICE_CPU_SORT_SORT_H
 #define ASN_DEVICE_CPU_SORT_SORT_H
 
 #include "device/cpu/nd.h"
 
-enum { ASN_SORT_UNSTABLE = 1, ASN_SORT_DESCENDING = 2 };
+enum { ASN_SORT_UNSTABLE = 1, ASN_SORT_DESCENDING = 2, ASN_SORT_STABLE = 4 };
 
 /* Sorts along `axis` into `values` (may be `in` exactly; may be NULL) and the int64
  * `indices` that sort (may be NULL): one shape. */

@@ -218,13 +218,14 @@ ASN_API int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOper
 static asn_status run_sort(const request *r) {
     asnd_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
     bool by_index = r->flags == ACLNNX_SORT_INDICES;
+    int flags = r->flags == ACLNNX_SORT_STABLE ? ASN_SORT_STABLE : 0;
     const asnd_nd *values = by_index ? NULL : &out, *indices = by_index ? &out : NULL;
     const int64_t *kth = r->numbers + 4 * in.ndim;
     int num_kth = r->num_numbers - 4 * in.ndim;
     if (r->flags == ACLNNX_SORT_PICKED)
         return asn_cpu_pick(&in, r->axis, kth, num_kth, &out);
     return num_kth ? asn_cpu_partition(&in, r->axis, kth, num_kth, values, indices)
-                   : asn_cpu_sort(&in, r->axis, 0, values, indices);
+                   : asn_cpu_sort(&in, r->axis, flags, values, indices);
 }
 
 ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
@@ -240,9 +241,9 @@ ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
     if (status == ASN_OK && (numKth < 0 || numKth > MAX_KTH || (numKth && !kth)))
         status = asn_error_set(ASN_ERR_VALUE, "aclnnxSort: %d positions, at most %d",
                                numKth, MAX_KTH);
-    if (status == ASN_OK && (result < 0 || result > ACLNNX_SORT_PICKED))
+    if (status == ASN_OK && (result < 0 || result > ACLNNX_SORT_STABLE))
         status = asn_error_set(ASN_ERR_VALUE, "aclnnxSort: result %d, at most %d", result,
-                               ACLNNX_SORT_PICKED);
+                               ACLNNX_SORT_STABLE);
     if (status == ASN_OK) status = add_view(&r, "in", in, numDims, shape);
     if (status == ASN_OK) {
         memcpy(kept, shape, (size_t)numDims * sizeof *kept);
