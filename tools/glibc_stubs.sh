@@ -25,13 +25,16 @@ NUMBER(long, strtol)
 NUMBER(long long, strtoll)
 NUMBER(unsigned long, strtoul)
 NUMBER(unsigned long long, strtoull)
-int __isoc23_sscanf(const char *text, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    int count = vsscanf(text, format, values);
-    va_end(values);
-    return count;
-}
+#define VALUES(type, name) \
+    int __isoc23_##name(type from, const char *format, ...) { \
+        va_list values; \
+        va_start(values, format); \
+        int count = v##name(from, format, values); \
+        va_end(values); \
+        return count; \
+    }
+VALUES(const char *, sscanf)
+VALUES(FILE *, fscanf)
 END
 export ZIG_GLOBAL_CACHE_DIR=$folder/cache ZIG_LOCAL_CACHE_DIR=$folder/cache
 "$python" -m ziglang cc -target "$architecture-linux-gnu.$glibc" -std=c11 -O2 -fPIC -fvisibility=hidden -c "$folder/c23.c" -o "$folder/c23.o"
