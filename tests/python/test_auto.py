@@ -226,6 +226,8 @@ print(sys.modules["__main__"].__dict__ is globals(), sorted(k for k in globals()
         ("-c", "import sys; sys.excepthook = lambda t, v, b: print('hook', v); 1 / 0"),
         ("-c", "def f():\n  raise ValueError from KeyError(1)\nf()"),
         ("-c", "f(", "x"),
+        ("-c", "\n  import numpy\n  print(numpy.pi)"),
+        ("-c", "import numpy\nclass C:\n  def f(self, a): return a[3]\nC().f(numpy.ones(2))"),
         ("wrong.py",),
     ],
     ids=" ".join,

@@ -178,3 +178,56 @@ def test_deprecated_calls(text):
 def value_of(text, m):
     value = eval(f"m.{text}", {"m": m, "np": np})
     return repr([np.asarray(v) for v in value]) if isinstance(value, tuple) else value
+
+
+def matrices(dtype, fill):
+    """With the number in one place, in all, and in one matrix of a stack."""
+    one, stack = np.ones((3, 3), dtype), np.tile(np.eye(3, dtype=dtype), (2, 1, 1))
+    one[1, 2] = stack[1, 0, 0] = fill
+    return [one, stack, *(np.full(shape, fill, dtype) for shape in ((1, 1), (5, 2), (1, 3)))]
+
+
+OF_SINGULAR_VALUES = [
+    "svd(a)", "svd(a, False)", "svd(a, compute_uv=False)", "svdvals(a)", "pinv(a)", "matrix_rank(a)",
+    "norm(a, 2, (-2, -1))", "norm(a, 'nuc', (-2, -1))", "cond(a)", "cond(a, 2)", "cond(a, -2)",
+    "cond(a, 'nuc')", "cond(a, 1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("fill", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("text", OF_SINGULAR_VALUES)
+def test_singular_values_of_infinities(text, fill, dtype):
+    """No convergence from NumPy 2.5 on, NaN before; of cond NaN or infinity from 2.5 on."""
+    for a in matrices(dtype, fill):
+        ours, theirs = (kinds(lambda m: eval(f"m.linalg.{text}", {"m": m, "a": m.array(a)}), m)  # noqa: B023
+                        for m in (anp, np))  # fmt: skip
+        assert ours == theirs
+
+
+def kinds(call, m):
+    """The error's class, or which elements of the results are NaN or infinite."""
+    try:
+        value = call(m)
+    except np.linalg.LinAlgError as error:
+        return type(error)
+    # (vectors of a matrix with infinities are anything)
+    values = value if isinstance(value, tuple) else (value,)
+    singular = np.asarray(values[1] if len(values) == 3 else values[0])
+    return singular.shape, np.isnan(singular).tolist(), np.isinf(singular).tolist()
+
+
+def test_singular_values_of_infinities_in_a_traced_function():
+    """The replay's matrix is judged as the call's would be."""
+    values = anp.jit(lambda a: anp.linalg.svdvals(a))
+    a = np.eye(3)
+    for _ in range(3):
+        assert values(anp.array(a)).tolist() == [1, 1, 1]
+    a[1, 1] = np.inf
+    if NEW:
+        with pytest.raises(np.linalg.LinAlgError):
+            values(anp.array(a)).tolist()
+    else:
+        assert np.isnan(np.asarray(values(anp.array(a)))).all()
+    a[1, 1] = 1
+    assert values(anp.array(a)).tolist() == [1, 1, 1]

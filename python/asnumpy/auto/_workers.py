@@ -11,6 +11,7 @@ import ast
 import json
 import multiprocessing.spawn
 import os
+import sys
 
 __all__ = ["REPORT", "options_of_environment", "pass_on", "pass_on_no_more", "record", "stage_tests",
            "to_pytest"]  # fmt: skip
@@ -55,7 +56,12 @@ def pass_on(options):
     plain = getattr(plain, "_plain", plain)
 
     def get_preparation_data(name):
-        return {**plain(name), _KEY: _Install(options)}
+        data = {**plain(name), _KEY: _Install(options)}
+        # A fork server reads no objects: it would import the program's main module without the mode, and its
+        # children have it from there. Without the path they import it themselves.
+        if sys._getframe(1).f_code.co_name == "ensure_running":
+            data.pop("init_main_from_path", None)
+        return data
 
     get_preparation_data._plain = plain
     multiprocessing.spawn.get_preparation_data = get_preparation_data

@@ -159,7 +159,8 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     Raises
     ------
     LinAlgError
-        It does not converge (an element is NaN), or a has fewer than two dimensions.
+        It does not converge (an element is NaN; an infinity, too, where NumPy is 2.5 or
+        newer), or a has fewer than two dimensions.
 
     Examples
     --------
@@ -436,6 +437,12 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     return _core.count_nonzero(values > tol, axis=-1)
 
 
+def _values_or_nan(x):
+    """Singular values; of a matrix without any they are NaN from NumPy 2.5 on, an error before."""
+    failed = "" if _core._NUMPY_2_5 else _NO_SINGULAR_VALUES
+    return _linalg(_SVDVALS, x, None, False, False, 0.0, failed)
+
+
 def cond(x, p=None):
     """The condition number of a matrix: norm(x, p) * norm(inv(x), p).
 
@@ -443,7 +450,7 @@ def cond(x, p=None):
     ----------
     x : array_like, shape (..., m, n)
         A matrix, or a stack of them; square unless p is None, 2 or -2.
-    p : {None, 1, -1, 2, -2, inf, -inf, 'fro'}
+    p : {None, 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'}
         The norm; None is 2: the largest singular value over the smallest.
 
     Returns
@@ -467,14 +474,17 @@ def cond(x, p=None):
         raise LinAlgError("cond is not defined on empty arrays")
     with errstate(all="ignore"):
         if p is None or p in (2, -2):
-            s = svd(x, compute_uv=False)
+            s = _values_or_nan(x)
             r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         else:
             from . import norm
             from ._solvers import inv_or_nan
 
             inverse = inv_or_nan(_widened(x))
-            r = norm(x, p, axis=(-2, -1)) * norm(inverse, p, axis=(-2, -1))
+            if p == "nuc":
+                r = _core.sum(_values_or_nan(x), -1) * _core.sum(_values_or_nan(inverse), -1)
+            else:
+                r = norm(x, p, axis=(-2, -1)) * norm(inverse, p, axis=(-2, -1))
             single = x.dtype.char in _WIDE
             r = asarray(r).astype(_np.float32 if single else _np.float64, copy=False)
         r = asarray(r)

@@ -70,7 +70,7 @@ void asn_capture_host_program(const aclnnxProgram *program, const char *what);
 void asn_capture_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
                      const int64_t *in_shape, const aclnnxOperand *out,
                      const int64_t *out_shape, int32_t ndim, int32_t axis);
-void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+void asn_capture_linalg(int32_t op, int32_t options, double rcond, int32_t num_batch,
                         int32_t num, const aclnnxTensor *operands);
 
 /* Operators: a first phase's tensors in the order of its parameters, then its executor

@@ -184,7 +184,7 @@ static int num_inputs_of(int32_t op) {
     return op == ACLNNX_LINALG_SOLVE || op == ACLNNX_LINALG_LSTSQ ? 2 : 1;
 }
 
-void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+void asn_capture_linalg(int32_t op, int32_t options, double rcond, int32_t num_batch,
                         int32_t num, const aclnnxTensor *operands) {
     asn_replay_step *s = asn_capture_step(ASN_STEP_LINALG, num);
     if (!s) return;
@@ -198,19 +198,19 @@ void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_bat
     }
     s->name = s->pole = asn_linalg_name(op);
     s->call.op = op;
-    s->call.upper = upper;
+    s->call.options = options;
     s->call.scale = rcond;
     s->call.num_batch = num_batch;
     s->call.tensors = t;
     asn_capture_spread(s);
 }
 
-static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+static int32_t record_linalg(int32_t op, int32_t options, double rcond, int32_t num_batch,
                              int32_t num, const aclnnxTensor *operands, int64_t *failed,
                              uint32_t *flags) {
     int32_t code =
-        BELOW.aclnnxLinalg(op, upper, rcond, num_batch, num, operands, failed, flags);
-    if (!code) asn_capture_linalg(op, upper, rcond, num_batch, num, operands);
+        BELOW.aclnnxLinalg(op, options, rcond, num_batch, num, operands, failed, flags);
+    if (!code) asn_capture_linalg(op, options, rcond, num_batch, num, operands);
     return code;
 }
 

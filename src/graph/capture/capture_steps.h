@@ -108,7 +108,7 @@ typedef struct {
             size_t size;
         } upload;
         struct {
-            int32_t op, ndim, axis, indices, num_kth, kind, upper, num_batch;
+            int32_t op, ndim, axis, indices, num_kth, kind, options, num_batch;
             int32_t index_ndim, num_indices;
             double left, right, scale;
             int64_t n, m, first;

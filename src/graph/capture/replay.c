@@ -182,12 +182,12 @@ static asn_status run_linalg(asn_replay_step *s, char *const *bases, uint32_t *s
         int num_inputs = 0;
         for (int i = 0; i < s->num_places; i++)
             num_inputs += !s->places[i].written;
-        ASN_TRY(asn_host_linalg(s->call.op, s->call.upper, s->call.scale,
+        ASN_TRY(asn_host_linalg(s->call.op, s->call.options, s->call.scale,
                                 s->call.num_batch, s->num_places, s->call.tensors,
                                 num_inputs, &failed, flags));
     } else {
         void *state = asn_blocking_enter();
-        int code = asn_acl.aclnnxLinalg(s->call.op, s->call.upper, s->call.scale,
+        int code = asn_acl.aclnnxLinalg(s->call.op, s->call.options, s->call.scale,
                                         s->call.num_batch, s->num_places, s->call.tensors,
                                         &failed, flags);
         asn_blocking_leave(state);

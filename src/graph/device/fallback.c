@@ -162,7 +162,7 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
     return status;
 }
 
-asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+asn_status asn_host_linalg(int32_t op, int32_t options, double rcond, int32_t num_batch,
                            int32_t num_operands, const aclnnxTensor *operands,
                            int num_inputs, int64_t *failed, uint32_t *fp_flags) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
@@ -182,7 +182,7 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
         }
         asn_mark mark = asn_profile_begin();
         void *state = asn_blocking_enter();
-        int code = asn_host.aclnnxLinalg(op, upper, rcond, num_batch, num_operands, t,
+        int code = asn_host.aclnnxLinalg(op, options, rcond, num_batch, num_operands, t,
                                          failed, fp_flags);
         asn_blocking_leave(state);
         asn_record_linalg(mark, code, op, num_operands, operands);
@@ -191,6 +191,6 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);
     if (!status && asn_capture_open())
-        asn_capture_linalg(op, upper, rcond, num_batch, num_operands, operands);
+        asn_capture_linalg(op, options, rcond, num_batch, num_operands, operands);
     return status;
 }

@@ -39,7 +39,7 @@ ASN_CHECK_RESULT asn_status asn_host_fft(int32_t kind, int64_t n, double scale,
                                          const aclnnxOperand *out,
                                          const int64_t *out_shape, int32_t num_dims,
                                          int32_t axis);
-ASN_CHECK_RESULT asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond,
+ASN_CHECK_RESULT asn_status asn_host_linalg(int32_t op, int32_t options, double rcond,
                                             int32_t num_batch, int32_t num_operands,
                                             const aclnnxTensor *operands, int num_inputs,
                                             int64_t *failed, uint32_t *fp_flags);

@@ -103,9 +103,9 @@ ASN_CHECK_RESULT asn_status asn_fft(asn_array *result, const asn_array *a, int k
                                     const asn_array *into);
 
 /* One operation of aclnnxLinalg on arrays that have its shapes and dtypes (inputs may be
- * broadcast views): the outputs are made by the caller. *failed: matrices without a
- * result. UNSUPPORTED on a device without aclnnxLinalg. */
-ASN_CHECK_RESULT asn_status asn_linalg(int op, bool upper, double rcond, int num_batch,
+ * broadcast views), with ACLNNX_LINALG_* options: the outputs are made by the caller.
+ * *failed: matrices without a result. UNSUPPORTED on a device without aclnnxLinalg. */
+ASN_CHECK_RESULT asn_status asn_linalg(int op, int options, double rcond, int num_batch,
                                        int num_arrays, const asn_array *const *arrays,
                                        int num_inputs, int64_t *failed);
 

@@ -23,7 +23,7 @@ static bool is_short(const asn_array *a) {
 
 /* Runs the operation on the arrays, inputs first, with the library's lock held. *failed:
  * as in families.h. */
-static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
+static asn_status run(int op, int options, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
     for (int i = 0; i < num_arrays; i++) {
@@ -39,7 +39,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     /* Of NumPy's functions only det reports floating-point exceptions. */
     uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
     if (!asn_acl.aclnnxLinalg) {
-        asn_status status = asn_host_linalg(op, upper, rcond, num_batch, num_arrays, t,
+        asn_status status = asn_host_linalg(op, options, rcond, num_batch, num_arrays, t,
                                             num_inputs, failed, sink);
         asn_fp_note("det");
         return status;
@@ -54,20 +54,20 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     }
     void *state = is_short(arrays[0]) ? NULL : asn_blocking_enter();
     int code =
-        asn_acl.aclnnxLinalg(op, upper, rcond, num_batch, num_arrays, t, failed, sink);
+        asn_acl.aclnnxLinalg(op, options, rcond, num_batch, num_arrays, t, failed, sink);
     asn_blocking_leave(state);
     asn_fp_note("det");
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 
 /* (Contract in families.h.) A profile and an error name the operation as NumPy does. */
-asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_arrays,
+asn_status asn_linalg(int op, int options, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     *failed = 0;
     ASN_TRY(asn_device_open());
     asn_lock();
     asn_status status =
-        run(op, upper, rcond, num_batch, num_arrays, arrays, num_inputs, failed);
+        run(op, options, rcond, num_batch, num_arrays, arrays, num_inputs, failed);
     asn_unlock();
     return status;
 }

@@ -199,6 +199,21 @@ static asn_status round_outputs(const call *c, asn_array *out, int num) {
     return ASN_OK;
 }
 
+static bool finite_svd; /* (solvers.h) */
+
+bool asn_solver_svd_of_finite(bool only) {
+    bool was = finite_svd;
+    finite_svd = only;
+    return was;
+}
+
+/* ACLNNX_LINALG_UPPER and ACLNNX_LINALG_FINITE. */
+static int options_of(const asn_solver *s) {
+    bool svd = s->op == ACLNNX_LINALG_SVD || s->op == ACLNNX_LINALG_SVDVALS;
+    return (s->upper ? ACLNNX_LINALG_UPPER : 0) |
+           (svd && finite_svd ? ACLNNX_LINALG_FINITE : 0);
+}
+
 /* Runs the operation. Inputs have dtype wide(dtype) and are spread over the batch. In a
  * capture the error for a matrix without a result is kept for replays, whose matrices are
  * others. */
@@ -212,7 +227,7 @@ static asn_status compute(const call *c, const asn_array *inputs, asn_array *out
     for (int i = 0; i < made; i++)
         arrays[num + i] = &out[i];
     if (!status)
-        status = asn_linalg(c->s->op, c->s->upper, c->s->rcond, c->num_batch,
+        status = asn_linalg(c->s->op, options_of(c->s), c->s->rcond, c->num_batch,
                             num + results, arrays, num, &failed);
     if (ASN_CAPTURING && c->s->failed) asn_capture_complaint(c->s->failed);
     if (!status && failed && c->s->failed)

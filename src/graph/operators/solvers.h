@@ -26,4 +26,9 @@ int asn_solver_results(int op);
 ASN_CHECK_RESULT asn_status asn_solver_run(const asn_solver *s, const asn_array *a,
                                            const asn_array *b, asn_array *results);
 
+/* Whether matrices with infinities count as those whose SVD does not converge, which else
+ * have NaN for singular values; false at first. Set before the first call, as the NumPy
+ * has it that answers are compared with. Returns what it was. */
+bool asn_solver_svd_of_finite(bool only);
+
 #endif

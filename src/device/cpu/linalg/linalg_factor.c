@@ -194,6 +194,16 @@ static void empty_svd(const asnd_linalg_job *job, char *u, char *vt) {
         memcpy(vt + i * ((size_t)job->q + 1) * size, one, (size_t)real_size(job));
 }
 
+/* No NaN and no infinity; `a` as asn_matrix_load leaves it. */
+static bool is_finite(const asnd_linalg_job *job, const void *a) {
+    size_t count = (size_t)job->m * job->n * (job->complex ? 2 : 1);
+    const float *narrow = a;
+    const double *wide = a;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(job->single ? narrow[i] : wide[i])) return false;
+    return true;
+}
+
 /* NumPy's order: u, s, vh. gesdd is not called for matrices without elements. */
 static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
@@ -209,7 +219,9 @@ static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
     void *rwork = asn_scratch_piece(&scratch, (size_t)job->lrwork * real_size(job));
     int *iwork = asn_scratch_piece(&scratch, (size_t)job->liwork * sizeof *iwork);
     asn_matrix_load(a, &job->operands[0], at[0], m, n, m);
-    if (k > 0)
+    if (job->options.finite && !is_finite(job, a))
+        info = 1;
+    else if (k > 0)
         call_gesdd(job, a, s, u, vt, scratch, job->lwork, rwork, iwork, &info);
     else if (!values)
         empty_svd(job, u, vt);

@@ -26,11 +26,13 @@ static asn_status operand_nd(const aclnnxTensor *t, int i, asnd_nd *out) {
                                "aclnnxLinalg: operand %d has no data", i);
 }
 
-ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
+ASN_API int32_t aclnnxLinalg(int32_t op, int32_t options, double rcond, int32_t numBatch,
                              int32_t numOperands, const aclnnxTensor *operands,
                              int64_t *failed, uint32_t *fpFlags) {
     asnd_nd nd[ASN_LINALG_MAX_OPERANDS];
-    asnd_linalg_options options = {upper != 0, rcond};
+    const asnd_linalg_options asked = {.upper = options & ACLNNX_LINALG_UPPER,
+                                       .finite = options & ACLNNX_LINALG_FINITE,
+                                       .rcond = rcond};
     asn_status status = ASN_OK;
     if (op < 0 || op >= ASN_LINALG_OPS || numOperands < 1 ||
         numOperands > ASN_LINALG_MAX_OPERANDS || numBatch < 0 || !operands || !failed)
@@ -43,8 +45,8 @@ ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t nu
     /* Exceptions raised on this thread before are not the operation's. */
     if (fpFlags) asn_fp_clear();
     if (status == ASN_OK)
-        status = asn_cpu_linalg((asnd_linalg_op)op, &options, numBatch, numOperands, nd,
-                                failed);
+        status =
+            asn_cpu_linalg((asnd_linalg_op)op, &asked, numBatch, numOperands, nd, failed);
     if (fpFlags) asn_fp_collect(fpFlags);
     return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
 }
