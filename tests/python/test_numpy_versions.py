@@ -202,7 +202,11 @@ def test_singular_values_of_infinities(text, fill, dtype):
     for a in matrices(dtype, fill):
         ours, theirs = (kinds(lambda m: eval(f"m.linalg.{text}", {"m": m, "a": m.array(a)}), m)  # noqa: B023
                         for m in (anp, np))  # fmt: skip
-        assert ours == theirs
+        if text == "pinv(a)" and np.isinf(fill) and not NEW:
+            # of vectors that are anything in NumPy's LAPACK; those of ours are NaN, as ours may never end
+            assert np.any(ours[1])
+        else:
+            assert ours == theirs
 
 
 def kinds(call, m):
