@@ -234,8 +234,8 @@ typedef struct aclnnxTensor {
 enum {
     ACLNNX_LINALG_UPPER = 1, /* the triangle that CHOLESKY, EIGH, EIGVALSH read (and
                                 CHOLESKY writes); else the lower */
-    ACLNNX_LINALG_FINITE = 2 /* SVD, SVDVALS: of infinities there is no result; else their
-                                singular values are NaN */
+    ACLNNX_LINALG_FINITE =
+        2 /* SVD, SVDVALS: of infinities there is no result; else NaN is it */
 };
 
 /* rcond: LSTSQ takes singular values up to rcond times the largest as 0. fpFlags: NULL,

@@ -199,7 +199,7 @@ static void test_fused(void) {
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 0, 65, &n, NULL),
                 ACLNN_ERR_PARAM_INVALID);
-    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 3, 0, NULL, NULL),
+    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 4, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_INVALID);
     const int64_t down[2] = {1, 0};
     aclnnxOperand two = *operands;

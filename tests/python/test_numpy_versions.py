@@ -200,9 +200,13 @@ OF_SINGULAR_VALUES = [
 def test_singular_values_of_infinities(text, fill, dtype):
     """No convergence from NumPy 2.5 on, NaN before; of cond NaN or infinity from 2.5 on."""
     for a in matrices(dtype, fill):
-        ours, theirs = (kinds(lambda m: eval(f"m.linalg.{text}", {"m": m, "a": m.array(a)}), m)  # noqa: B023
+        ours, theirs = (lambda m=m: kinds(lambda m: eval(f"m.linalg.{text}", {"m": m, "a": m.array(a)}), m)  # noqa: B023
                         for m in (anp, np))  # fmt: skip
-        assert ours == theirs
+        if np.isinf(fill) and not NEW:  # LAPACK of older NumPys' wheels may never end
+            # (of no square matrix, or of NaN for an inverse, cond is an error)
+            assert isinstance(ours(), tuple) or text in ("cond(a, 1)", "cond(a, 'nuc')")
+        else:
+            assert ours() == theirs()
 
 
 def kinds(call, m):

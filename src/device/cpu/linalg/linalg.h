@@ -30,8 +30,7 @@ enum { ASN_LINALG_MAX_OPERANDS = 6 };
 typedef struct {
     bool upper;   /* CHOLESKY, EIGH, EIGVALSH: which triangle is read (and, CHOLESKY,
                      written) */
-    bool finite;  /* SVD, SVDVALS: one with infinities has no result, else NaN for values
-                     (LAPACK's answers to them differ from build to build) */
+    bool finite;  /* SVD, SVDVALS: one with infinities has no result, else NaN for one */
     double rcond; /* LSTSQ: singular values up to rcond times the largest count as 0 */
 } asnd_linalg_options;
 

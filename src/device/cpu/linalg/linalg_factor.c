@@ -194,21 +194,26 @@ static void empty_svd(const asnd_linalg_job *job, char *u, char *vt) {
         memcpy(vt + i * ((size_t)job->q + 1) * size, one, (size_t)real_size(job));
 }
 
-/* No NaN and no infinity; `a` as asn_matrix_load leaves it. */
-static bool is_finite(const asnd_linalg_job *job, const void *a) {
+/* Whether the matrix, as asn_matrix_load leaves it, has infinities, and NaN. */
+static void look_for_both(const asnd_linalg_job *job, const void *a, bool *inf,
+                          bool *nan) {
     size_t count = (size_t)job->m * job->n * (job->complex ? 2 : 1);
     const float *narrow = a;
     const double *wide = a;
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(job->single ? narrow[i] : wide[i])) return false;
-    return true;
+    *inf = *nan = false;
+    for (size_t i = 0; i < count; i++) {
+        double x = job->single ? narrow[i] : wide[i];
+        *inf |= isinf(x);
+        *nan |= isnan(x);
+    }
 }
 
-/* NumPy's order: u, s, vh. gesdd is not called for matrices without elements. */
+/* NumPy's order: u, s, vh. gesdd is not called for matrices without elements, nor for
+ * infinities, with which some of LAPACK's builds never end. */
 static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int m = job->m, n = job->n, k = job->k, info = 0;
-    bool values = job->op == ASN_LINALG_SVDVALS;
+    bool values = job->op == ASN_LINALG_SVDVALS, inf, nan;
     void *a = asn_scratch_piece(&scratch, (size_t)m * n * job->size);
     void *s = asn_scratch_piece(&scratch, (size_t)k * real_size(job));
     void *u = NULL, *vt = NULL;
@@ -219,16 +224,17 @@ static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
     void *rwork = asn_scratch_piece(&scratch, (size_t)job->lrwork * real_size(job));
     int *iwork = asn_scratch_piece(&scratch, (size_t)job->liwork * sizeof *iwork);
     asn_matrix_load(a, &job->operands[0], at[0], m, n, m);
-    if (job->options.finite && !is_finite(job, a))
-        info = 1;
-    else if (k > 0)
-        call_gesdd(job, a, s, u, vt, scratch, job->lwork, rwork, iwork, &info);
-    else if (!values)
-        empty_svd(job, u, vt);
-    if (info) {
+    look_for_both(job, a, &inf, &nan);
+    if (!inf && !nan) {
+        if (k > 0)
+            call_gesdd(job, a, s, u, vt, scratch, job->lwork, rwork, iwork, &info);
+        else if (!values)
+            empty_svd(job, u, vt);
+    }
+    if (info || inf || nan) {
         for (int i = 1; i < job->num_operands; i++)
             asn_matrix_fill_nan(job, i, at[i]);
-        return ASN_MATRIX_FAILED;
+        return info || nan || job->options.finite ? ASN_MATRIX_FAILED : ASN_MATRIX_DONE;
     }
     store_line(&job->operands[values ? 1 : 2], at[values ? 1 : 2], s, k);
     if (!values) {
