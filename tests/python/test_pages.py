@@ -70,6 +70,8 @@ def test_tutorials_are_real():
         ("f()  # the figures vary", "took 1.5 ms\n", "took 22 ms\n", True),
         ("f()  # the figures vary", "took 1.5 ms\n", "took 22 us\n", False),
         ("f()", "a\n...\nd\n", "a\nb\nc\nd\n", True),
+        ("f()", "a\n...\nd\n", "a\nd\n", True),
+        ("f()", "a\n...\nd\n", "a\nb\nc\n", False),
         ("f()", None, "anything", True),
     ],
 )
