@@ -545,6 +545,24 @@ print("same")
     assert run({**environment, "ASNUMPY_CPU_LAUNCH_DELAY_US": "300"}, "-c", program) == "same\n"
 
 
+def test_what_a_trace_writes_is_waited_for():
+    """The call that is traced writes its argument under another name; the argument is waited for all the same."""
+    program = """
+import asnumpy as np, numpy
+@np.jit
+def function(v):
+    v *= v
+    return v[0:0]
+given = numpy.random.default_rng(0).random((4, 35, 33), "f4")
+s = np.Stream()
+v = np.array(given)
+function(v)
+numpy.testing.assert_array_equal(v.to_numpy(), given * given)
+print("same")
+"""
+    assert run({"ASNUMPY_CPU_LAUNCH_DELAY_US": "1000"}, "-c", program) == "same\n"
+
+
 def test_threads_have_streams_of_their_own():
     shared = [np.arange(20_000.0) + k for k in range(4)]
     failures = []
