@@ -273,7 +273,8 @@ static PyObject *get_device(PyObject *self, void *unused) {
     (void)unused;
     int device = 0;
     ASN_PY_TRY(asn_device_get(&device)); /* opens it: only then is the kind known */
-    device = asn_of(self)->buffer->device;
+    if (!asn_of(self)->buffer->shared)   /* memory of the host is every device's */
+        device = asn_of(self)->buffer->device;
     /* NumPy's word for the one device that it knows */
     if (strcmp(asn_device_kind(), "cpu") == 0 && device == 0)
         return PyUnicode_FromString("cpu");
