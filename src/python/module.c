@@ -186,7 +186,7 @@ static int module_exec(PyObject *module) {
     if (PyModule_AddObjectRef(module, "_NUMPY_2_5",
                               asn_numpy_2_5() ? Py_True : Py_False) < 0)
         return -1;
-    (void)asn_solver_svd_of_finite(asn_numpy_2_5());
+    asn_solver_svd_of_finite(asn_numpy_2_5());
     set_library_path();
     asn_sites_init();
     asn_streams_py_init();

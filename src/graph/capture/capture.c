@@ -25,7 +25,6 @@
 #include "runtime/site.h"
 #include "runtime/streams/stream.h"
 #include "runtime/streams/sync.h"
-#include "runtime/streams/uses.h"
 #include "runtime/memory/watch.h"
 
 /* Memory of a replay comes in pieces of this size, which end together. */
@@ -189,33 +188,6 @@ asn_status asn_capture_upload(const asn_array *a, const void *packed, size_t byt
 
 /* ---- beginning and end */
 
-/* The arguments' memory, held while the program works on it under other names (doubles,
- * capture_memory.c). */
-static asn_buffer **arguments; /* owns a reference each; the array is the replay's */
-static int num_arguments;
-
-/* Work of other streams on it comes first. */
-static asn_status hold_arguments(int n, const asn_array *const *args) {
-    arguments = asn_capture_alloc(((size_t)n + 1) * sizeof(asn_buffer *));
-    num_arguments = 0;
-    if (!arguments) return ASN_ERR_MEMORY;
-    for (int i = 0; i < n; i++)
-        arguments[num_arguments++] = asn_buffer_retain(args[i]->buffer);
-    for (int i = 0; i < n; i++)
-        ASN_TRY(asn_buffer_use(arguments[i], true));
-    return ASN_OK;
-}
-
-/* What was launched used the doubles: who looks at the arguments waits for it as well. */
-static void let_go_of_arguments(void) {
-    for (int i = 0; i < num_arguments; i++) {
-        if (asn_buffer_use(arguments[i], true)) asn_error_clear();
-        asn_buffer_release(arguments[i]);
-    }
-    num_arguments = 0;
-    arguments = NULL;
-}
-
 /* The hooks go, the lock too, and with them the capture's claim on the thread. */
 static void close_up(void) {
     asn_capture_operators_end();
@@ -224,7 +196,6 @@ static void close_up(void) {
     asn_watch_set_tap(NULL);
     asn_capturing = asn_stream_held = false;
     asn_captured = NULL;
-    let_go_of_arguments();
     asn_unlock();
 }
 
@@ -251,8 +222,7 @@ asn_status asn_capture_begin(int num_args, const asn_array *const *args,
     /* a stream that is never idle: nothing is computed beside it */
     asn_capturing = asn_stream_held = asn_stream_busy = true;
     asn_sync_set_tap(asn_capture_forbid);
-    status = hold_arguments(num_args, args);
-    if (!status) status = asn_capture_add_args(num_args, args, views);
+    status = asn_capture_add_args(num_args, args, views);
     asn_watch_set_tap(&asn_capture_tap);
     if (status) asn_capture_abort();
     return status;

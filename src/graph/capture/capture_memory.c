@@ -148,11 +148,12 @@ static asn_status make_double(asn_buffer **out, asn_buffer *b) {
     (void)asn_buffer_retain(b); /* which let_go gives back */
     (*out)->shared = (*out)->lasting = false;
     (*out)->device = b->device;
+    (*out)->of = b;
     return ASN_OK;
 }
 
 static bool is_double(const asn_buffer *b) {
-    return b->release == let_go;
+    return b->of != NULL;
 }
 
 /* Whether the slot and the buffer share a byte. */

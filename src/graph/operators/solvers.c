@@ -201,10 +201,8 @@ static asn_status round_outputs(const call *c, asn_array *out, int num) {
 
 static bool finite_svd; /* (solvers.h) */
 
-bool asn_solver_svd_of_finite(bool only) {
-    bool was = finite_svd;
+void asn_solver_svd_of_finite(bool only) {
     finite_svd = only;
-    return was;
 }
 
 /* ACLNNX_LINALG_UPPER and ACLNNX_LINALG_FINITE. */

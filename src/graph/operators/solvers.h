@@ -28,7 +28,7 @@ ASN_CHECK_RESULT asn_status asn_solver_run(const asn_solver *s, const asn_array 
 
 /* Whether matrices with infinities count as those whose SVD does not converge, which else
  * have NaN for singular values; false at first. Set before the first call, as the NumPy
- * has it that answers are compared with. Returns what it was. */
-bool asn_solver_svd_of_finite(bool only);
+ * has it that answers are compared with. */
+void asn_solver_svd_of_finite(bool only);
 
 #endif

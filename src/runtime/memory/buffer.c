@@ -81,6 +81,7 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
     b->device = 0;
     b->release = release;
     b->context = context;
+    b->of = NULL;
     atomic_init(&b->refs, 1);
     *out = b;
     return ASN_OK;
@@ -93,6 +94,7 @@ static void end_adopted(asn_buffer *b) {
     b->release(b->context);
     b->release = NULL;
     b->context = NULL;
+    b->of = NULL;
 }
 
 /* asn_buffer_set_lock's; NULL: none. */

@@ -31,6 +31,8 @@ typedef struct asn_buffer {
     int32_t device, loans;   /* loans: exports that will be taken back */
     void (*release)(void *); /* adopted host memory; else NULL (pool) */
     void *context;
+    struct asn_buffer *of; /* NULL, or whose memory it shows: its uses are that one's.
+                              Who set it holds a reference until release(context) */
 } asn_buffer;
 
 /* Every caller holds one lock (a binding's global one): counting needs no atomic

@@ -90,6 +90,7 @@ static asn_status follow_lent(asn_queue *q) {
 }
 
 asn_status asn_uses_add(asn_buffer *b, bool write) {
+    if (b->of) b = b->of;
     if (b->shared) {
         ASN_TRY(follow_lent(asn_queue_active));
         ASN_TRY(add(&of_shared, asn_queue_active, write));
@@ -110,6 +111,7 @@ static int pending_queues(const uses *u, bool for_write, asn_queue **out, int nu
 }
 
 int asn_uses_queues(const asn_buffer *b, bool for_write, asn_queue **out) {
+    if (b->of) b = b->of;
     int num = pending_queues(b->uses, for_write, out, 0);
     if (!b->shared) return num;
     num = pending_queues(of_shared, for_write, out, num);

@@ -26,7 +26,8 @@
  * V_SORTS_F64: whether float64 (without NaN and -0.0) have faster words than their keys.
  * V_LEAST_ROWS_4: of a tile that v_in_order_4 takes. V_TILES: how many tiles are worth
  * merging. V_TWO_PLACES_4: bytes up to which a partition from one place to another is
- * faster than in place.
+ * faster than in place. V_OWN_STEPS: the set has v_step itself, faster than what
+ * v_exchange leaves.
  */
 #ifndef ASN_DEVICE_CPU_SIMD_SORT_LANES_H
 #define ASN_DEVICE_CPU_SIMD_SORT_LANES_H
@@ -41,6 +42,22 @@
 #include "device/cpu/simd/sort_lanes_avx2.h"
 #elif defined(__ARM_NEON)
 #include "device/cpu/simd/sort_lanes_neon.h"
+#endif
+
+#if !V_OWN_STEPS
+/* Half of an exchange: the compiler leaves out what y would get. */
+#define STEP(type, bytes)                                                                \
+    INLINE asnd_lanes v_step_##type(asnd_lanes x, int width, int distance) {             \
+        asnd_lanes y = v_partner_##bytes(x, distance);                                   \
+        v_exchange_##type(&x, &y, width, distance);                                      \
+        return x;                                                                        \
+    }
+STEP(u32, 4)
+STEP(u64, 8)
+#if V_SORTS_F64
+STEP(f64, 8)
+#endif
+#undef STEP
 #endif
 
 #endif

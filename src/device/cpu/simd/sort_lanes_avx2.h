@@ -9,6 +9,7 @@
 
 #define V_MASKS     0
 #define V_SORTS_F64 1
+#define V_OWN_STEPS 0
 enum { V_LEAST_ROWS_4 = 8, V_LEAST_ROWS_8 = 4 };
 #define V_TILES 1
 /* With as many in the spare: within the first cache. */
@@ -58,12 +59,6 @@ INLINE void v_exchange_u32(asnd_lanes *x, asnd_lanes *y, int width, int distance
     asnd_lanes low = *x, high = *y;
     *x = mixed_4(low, high, width, distance);
     *y = mixed_4(high, low, width, distance);
-}
-/* Half of an exchange: the compiler leaves out what y would get. */
-INLINE asnd_lanes v_step_u32(asnd_lanes x, int width, int distance) {
-    asnd_lanes y = v_partner_4(x, distance);
-    v_exchange_u32(&x, &y, width, distance);
-    return x;
 }
 /* Squares of eight rows. */
 INLINE void transpose_4(asnd_lanes *v) {
@@ -164,11 +159,6 @@ INLINE void v_exchange_u64(asnd_lanes *x_, asnd_lanes *y_, int width, int distan
     *x_ = either(x, y, more);
     *y_ = either(y, x, more);
 }
-INLINE asnd_lanes v_step_u64(asnd_lanes x, int width, int distance) {
-    asnd_lanes y = v_partner_8(x, distance);
-    v_exchange_u64(&x, &y, width, distance);
-    return x;
-}
 /* Squares of four rows. */
 INLINE void transpose_8(asnd_lanes *v) {
     asnd_lanes a = _mm256_unpacklo_epi64(v[0], v[1]),
@@ -254,11 +244,6 @@ INLINE void v_exchange_f64(asnd_lanes *x, asnd_lanes *y, int width, int distance
     asnd_lanes low = *x, high = *y;
     *x = mixed_8(low, high, width, distance);
     *y = mixed_8(high, low, width, distance);
-}
-INLINE asnd_lanes v_step_f64(asnd_lanes x, int width, int distance) {
-    asnd_lanes y = v_partner_8(x, distance);
-    v_exchange_f64(&x, &y, width, distance);
-    return x;
 }
 
 #endif

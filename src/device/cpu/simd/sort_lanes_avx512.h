@@ -12,6 +12,7 @@
 
 #define V_MASKS     1
 #define V_SORTS_F64 0
+#define V_OWN_STEPS 1
 enum { V_LEAST_ROWS_4 = 4, V_LEAST_ROWS_8 = 4 };
 #define V_TILES 8
 enum { V_TWO_PLACES_4 = 4 << 20, V_TWO_PLACES_8 = 0, V_LINED = INT32_MAX };

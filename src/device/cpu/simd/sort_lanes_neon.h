@@ -7,6 +7,7 @@
 
 #define V_MASKS     0
 #define V_SORTS_F64 1
+#define V_OWN_STEPS 0
 enum { V_LEAST_ROWS_4 = 4, V_LEAST_ROWS_8 = 4 };
 #define V_TILES 1
 enum { V_TWO_PLACES_4 = 16384, V_TWO_PLACES_8 = 16384, V_LINED = 128 };
@@ -49,12 +50,6 @@ INLINE void v_exchange_u32(asnd_lanes *x, asnd_lanes *y, int width, int distance
     asnd_lanes low = *x, high = *y;
     *x = vbslq_u8(upper, high, low);
     *y = vbslq_u8(upper, low, high);
-}
-/* Half of an exchange: the compiler leaves out what y would get. */
-INLINE asnd_lanes v_step_u32(asnd_lanes x, int width, int distance) {
-    asnd_lanes y = v_partner_4(x, distance);
-    v_exchange_u32(&x, &y, width, distance);
-    return x;
 }
 /* Squares of four rows. */
 INLINE void transpose_4(asnd_lanes *v) {
@@ -151,11 +146,6 @@ INLINE void v_exchange_u64(asnd_lanes *x, asnd_lanes *y, int width, int distance
     *x = vbslq_u8(upper, high, low);
     *y = vbslq_u8(upper, low, high);
 }
-INLINE asnd_lanes v_step_u64(asnd_lanes x, int width, int distance) {
-    asnd_lanes y = v_partner_8(x, distance);
-    v_exchange_u64(&x, &y, width, distance);
-    return x;
-}
 /* Squares of two rows. */
 INLINE void v_in_order_8(asnd_lanes *v, int rows) {
 #pragma GCC unroll 8
@@ -217,11 +207,6 @@ INLINE void v_exchange_f64(asnd_lanes *x, asnd_lanes *y, int width, int distance
     asnd_lanes low = *x, high = *y;
     *x = vbslq_u8(upper, high, low);
     *y = vbslq_u8(upper, low, high);
-}
-INLINE asnd_lanes v_step_f64(asnd_lanes x, int width, int distance) {
-    asnd_lanes y = v_partner_8(x, distance);
-    v_exchange_f64(&x, &y, width, distance);
-    return x;
 }
 
 #endif
