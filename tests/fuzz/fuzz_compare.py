@@ -39,9 +39,9 @@ class Oracle:
     def __getattr__(self, name):
         return getattr(numpy, name)
 
-    def sort(self, a, axis=-1):
+    def sort(self, a, axis=-1, kind=None):
         half = a.dtype == "f2"
-        return numpy.sort(a.astype("f4") if half else a, axis=axis).astype(a.dtype)
+        return numpy.sort(a.astype("f4") if half else a, axis=axis, kind=kind).astype(a.dtype)
 
     def sum(self, a, **options):
         return self.widely(numpy.sum, a, options)
@@ -101,7 +101,7 @@ def scale_of(values):
     """The largest finite magnitude of all."""
     most = 1.0
     for v in values:
-        if v.dtype.kind in "fc" and v.size:
+        if v.dtype.kind in "fciu" and v.size:  # means of large integers cancel as well
             with numpy.errstate(all="ignore"):
                 x = numpy.abs(v.astype("c16" if v.dtype.kind == "c" else "f8"))
                 most = max(most, float(numpy.max(x, initial=0, where=numpy.isfinite(x))))
@@ -259,13 +259,19 @@ def check_replays(np, program, expected, native):
             raise
 
 
-def check(np, program, traceable, native=False, callback=None):
-    """Raises Mismatch (or what the library raised); the digest of the results. callback: of the
-    modes, never called; threads with others run nothing of each other's."""
+def check(np, program, traceable, native=False, beside_others=False, callback=None):
+    """Raises Mismatch (or what the library raised); the digest of the results. beside_others: in
+    one of several threads, so that what is fused, and with it the order of a sum, is a matter of
+    time. callback: of the modes, never called; threads with others run nothing
+    of each other's."""
     with np.errstate(all="ignore", call=callback), numpy.errstate(all="ignore"):
         results = as_it_is(np, program)
         for turn in ("again, prepared", "again, known"):
-            for v, value in as_it_is(np, program).items():
+            again = as_it_is(np, program)
+            if beside_others:
+                agree(again, results, program, turn)
+                continue
+            for v, value in again.items():
                 equal_bits(value, results[v], f"{turn}: {v}")
         expected = step_by_step(np, program)
         agree(results, expected, program, "as it is")

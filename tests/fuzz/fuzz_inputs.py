@@ -6,7 +6,7 @@ import numpy
 CORNERS = (0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, 1e300, -800.0, 1000.0, 1e-310,
            -1e-40, 65504.0, 3.5e38, 1e6, 710.0)  # fmt: skip
 FILLS = ("plain", "positive", "corners", "rare", "one")
-LAYOUTS = ("rows", "columns", "gaps", "backwards", "shifted", "foreign", "part")
+LAYOUTS = ("rows", "columns", "gaps", "backwards", "shifted", "foreign", "odd", "part")
 
 
 def values(dtype, shape, fill, seed):
@@ -35,7 +35,8 @@ def values(dtype, shape, fill, seed):
 
 def make(np, dtype, shape, fill, layout, seed):
     """The array under library `np` (numpy or asnumpy). `foreign`: memory of NumPy's, which begins
-    anywhere; the others are the library's own, some of them views of larger arrays."""
+    anywhere, `odd`: between two aligned places; the others are the library's own, some of them
+    views of larger arrays."""
     x = values(dtype, shape, fill, seed)
     if layout == "columns":
         return np.array(x.T.copy()).T
@@ -50,6 +51,11 @@ def make(np, dtype, shape, fill, layout, seed):
     if layout == "foreign":
         memory = numpy.empty(x.size + 5, x.dtype)
         view = memory[seed % 5 :][: x.size].reshape(shape)
+        view[...] = x
+        return np.asarray(view)
+    if layout == "odd":
+        memory = numpy.empty(x.nbytes + 4, "u1")
+        view = memory[1 + 2 * (seed % 2) :][: x.nbytes].view(x.dtype).reshape(shape)
         view[...] = x
         return np.asarray(view)
     if layout == "part" and shape:

@@ -173,6 +173,7 @@ class Writer(Expressions, Indexing):
                  f"{a}.copy()", f"np.repeat({a}, 2, axis=0)"]  # fmt: skip
         if not self.is_rough(a) and self.env[a].dtype.kind != "c":
             forms.append(f"np.sort({a}, axis=-1) + 0")  # zeros of both signs in any order
+            forms.append(f"np.sort({a}, axis=-1, kind='stable')")
         return self.try_line(f"{v} = {self.pick(forms)}", v, self.is_rough(a))
 
     def pieces(self):
