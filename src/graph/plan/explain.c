@@ -18,6 +18,7 @@ static const char *reason(asn_cut cut) {
     case ASN_CUT_OVERLAP:
         return "a later operation touches the same memory in another order";
     case ASN_CUT_REDUCTION: return "a later operation needs a reduction's result";
+    case ASN_CUT_ORDER: return "a later operation walks other memory in another order";
     case ASN_CUT_LIMIT: return "the program is full";
     default: return "nothing more is recorded";
     }

@@ -12,6 +12,7 @@ typedef enum {
     ASN_CUT_SHAPE,
     ASN_CUT_OVERLAP,
     ASN_CUT_REDUCTION,
+    ASN_CUT_ORDER,
     ASN_CUT_LIMIT
 } asn_cut;
 

@@ -7,6 +7,9 @@
  * a program; any other overlap forces a later program. Thus views and in-place writes
  * need no rules of their own.
  *
+ * What has nothing in common with a program joins it only if it walks memory in the same
+ * order (plan_order.c).
+ *
  * Then temporaries sink: a value that only a later program reads is computed there, where
  * it needs no memory. (x - x.mean(0)) / x.std(0) so reads x three times and writes once;
  * without, the difference is written and read back.
@@ -20,6 +23,7 @@
 
 #include "array/broadcast.h"
 #include "base/strides.h"
+#include "graph/plan/plan_order.h"
 
 /* ---- places and dependences */
 
@@ -191,6 +195,34 @@ static bool mixes(const asn_plan *plan, int g, const asn_node *nodes, int count,
     return reduces && regions;
 }
 
+/* Whether node j has an element in common with node i: one of them writes it, or both
+ * read it. */
+static bool shares(const asn_node *nodes, int i, int j) {
+    const asn_node *a = &nodes[i], *b = &nodes[j];
+    if (depends(a, b) != FREE) return true;
+    for (int k = 0; k < a->num_in; k++)
+        for (int m = 0; m < b->num_in; m++)
+            if (a->in[k].buffer && asn_refs_same_value(b, &a->in[k], &b->in[m]))
+                return true;
+    return false;
+}
+
+/* Whether node j, in program g, would have memory walked in another order than what is
+ * there, or than it has itself: of a stranger in any; of anybody by results that cross.
+ */
+static bool strays(const asn_plan *plan, int g, const asn_node *nodes, const bool *dead,
+                   int j) {
+    bool alike = true;
+    for (int i = 0; i < j; i++) {
+        if (plan->group_of[i] != g) continue;
+        if (!dead[i] && !dead[j] && asn_results_cross(&nodes[i], &nodes[j])) return true;
+        alike = alike && asn_nodes_walk_alike(&nodes[i], &nodes[j]);
+    }
+    for (int i = 0; i < j && !alike; i++)
+        if (plan->group_of[i] == g && shares(nodes, i, j)) return false;
+    return !alike;
+}
+
 /* `count_dead`: results that only the trace holds count as outputs too, which they are
  * when another program reads them. Most never are, so a first try leaves them out;
  * stores_fit tells whether that held. */
@@ -213,9 +245,12 @@ static int assign_groups(asn_plan *plan, asn_group *groups, const asn_node *node
         /* Why the last program ends, for asn_explain. */
         if (num && earliest == num) groups[num - 1].cut = why;
         int g = fuse ? earliest : num;
-        while (g < num && (!fits(&groups[g], nodes, &nodes[j], &groups[g].cut) ||
-                           mixes(plan, g, nodes, j, j)))
-            g++;
+        for (; g < num; g++) {
+            if (!fits(&groups[g], nodes, &nodes[j], &groups[g].cut)) continue;
+            if (mixes(plan, g, nodes, j, j)) continue;
+            if (!strays(plan, g, nodes, dead, j)) break;
+            groups[g].cut = ASN_CUT_ORDER;
+        }
         if (g == num) groups[num++] = (asn_group){.first = j, .cut = ASN_CUT_END};
         plan->group_of[j] = (uint8_t)g;
         groups[g].operands += new_loads(plan, g, nodes, j) + (count_dead || !dead[j]);
