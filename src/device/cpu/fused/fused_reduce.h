@@ -22,7 +22,7 @@ struct asnd_reduction_run {
      * there is but one row, after part_inner elements of it. */
     int64_t block, parts, part_rows, part_inner, units, units_per_task;
     int64_t rows; /* positions of the reduced dimensions but the innermost one */
-    int64_t pack; /* rows per block: reduced ones (stacking), kept ones (fused_rows.c) */
+    int64_t pack; /* rows per block: reduced ones, or kept ones (fused_rows.c) */
     /* Stacking: elements of the kept inner dimension at a time, and how many such there
      * are. */
     int64_t stripe, stripes;
