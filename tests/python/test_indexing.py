@@ -7,6 +7,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from oracle import DTYPES, outcome, same, sample
 
 SHAPE = (4, 3, 5)
@@ -296,3 +297,44 @@ def test_indices_are_checked_where_no_element_moves():
             except IndexError as e:
                 outcomes.append(str(e))
         assert outcomes[0] == outcomes[1], name
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.sampled_from(["f8", "f4", "i4", "u1", "?", "c16", "i2"]),
+    st.lists(st.integers(1, 70), min_size=1, max_size=2),
+    st.sampled_from([1, 3, 40, 900, 5000]),
+    st.sampled_from(["rows", "columns", "gaps", "column", "backwards"]),
+    st.booleans(),
+    st.integers(0, 10**6),
+)
+def test_masks_of_short_lines(dtype, inner, n, layout, across, seed):
+    """Lines too short for blocks of their own; the mask lies as the array does, or not."""
+    rng = np.random.default_rng(seed)
+    shape = (max(1, n // inner[-1]), *inner)
+    h = rng.integers(0, 3, shape).astype(dtype)
+
+    def lay(p):
+        a = p.array(h)
+        if layout == "columns":
+            return p.array(p.ascontiguousarray(a.T)).T
+        if layout == "gaps":
+            wide = p.zeros((*shape[:-1], 2 * shape[-1]), dtype)
+            wide[..., ::2] = a
+            return wide[..., ::2]
+        if layout == "column":
+            return p.broadcast_to(a[..., :1], shape)
+        return a[..., ::-1] if layout == "backwards" else a
+
+    ours, theirs = lay(asnumpy), lay(np)
+    m = np.asfortranarray(theirs > 0) if across else theirs > 0
+    mask = asnumpy.array(m.T.copy()).T if across else ours > 0
+    np.testing.assert_array_equal(ours[mask].to_numpy(), theirs[m])
+    for x, y in zip(asnumpy.nonzero(ours), np.nonzero(theirs), strict=True):
+        np.testing.assert_array_equal(x.to_numpy(), y)
+    assert int(asnumpy.count_nonzero(mask)) == np.count_nonzero(m)
+    if layout != "column":
+        values = np.arange(np.count_nonzero(m)).astype(dtype)
+        ours[mask] = asnumpy.array(values)
+        theirs[m] = values
+        np.testing.assert_array_equal(ours.to_numpy(), theirs)

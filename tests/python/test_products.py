@@ -381,3 +381,23 @@ def test_lengths_that_differ_are_told_by_name(name, shapes):
             getattr(m, name)(*map(m.ones, shapes))
         told.append(str(error.value))
     assert told[0] == told[1]
+
+
+@given(
+    st.sampled_from(["f4", "f8"]), st.integers(1, 4), st.integers(3000, 6000), st.integers(0, 10**6)
+)
+@settings(max_examples=60, deadline=None)
+def test_points_times_a_vector(dtype, coordinates, n, seed):
+    """Many rows of a few elements, whose sum has the order of rows with zeros behind them: equal bits."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((n, coordinates)).astype(dtype)
+    points[rng.random(points.shape) < 0.1] = -0.0
+    v = rng.standard_normal(coordinates).astype(dtype)
+    got = (asnumpy.array(points) @ asnumpy.array(v)).to_numpy()
+    wide = np.zeros((n, 5), dtype)
+    wide[:, :coordinates] = points
+    v5 = np.concatenate([v, np.zeros(5 - coordinates, dtype)])
+    padded = (asnumpy.array(wide) @ asnumpy.array(v5)).to_numpy()
+    np.testing.assert_array_equal(got, padded)
+    assert (np.signbit(got) == np.signbit(padded)).all()
+    np.testing.assert_allclose(got, points @ v, rtol=1e-4, atol=1e-5)

@@ -7,6 +7,8 @@ import asnumpy
 import numpy as np
 import pytest
 from conftest import SINGLE_OPERATORS
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracle import DTYPES, outcome, same, sample, to_device
 
 NAMES = ["sum", "prod", "max", "min", "all", "any", "mean", "std", "var"]
@@ -306,3 +308,51 @@ def test_halves_are_divided_by_counts_they_do_not_have():
                 return getattr(np_, name)(a, **mine)
 
             same(run, a, ulp=2, where=f"{name} {options}")
+
+
+def table(np_, h, layout):
+    """The numbers h, (n, k), as a table laid out in another way."""
+    a = np_.array(h)
+    if layout == "columns":
+        return np_.array(np_.ascontiguousarray(a.T)).T
+    if layout == "gaps":
+        wide = np_.zeros((h.shape[0], h.shape[1] + 2), h.dtype)
+        wide[:, 1:-1] = a
+        return wide[:, 1:-1]
+    if layout == "column":
+        return np_.broadcast_to(a[:, :1], a.shape)
+    return a * a[:1] if layout == "row" else a  # beside a row that all share
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.sampled_from(["f8", "f4", "i4", "u1", "?", "c16", "f2"]),
+    st.integers(1, 70),
+    st.sampled_from([1, 3, 4, 50, 700, 9000]),
+    st.sampled_from(["rows", "columns", "gaps", "column", "row"]),
+    st.sampled_from(["sum", "max", "any", "count", "kept", "square", "two", "planes"]),
+    st.integers(0, 10**6),
+)
+def test_short_rows_to_one_result(dtype, k, n, layout, what, seed):
+    """Reductions over all of a table whose rows are short: many of them are folded at a time."""
+    rng = np.random.default_rng(seed)
+    h = rng.integers(0, 4, (n, k)).astype(dtype)
+    programs = {
+        "sum": lambda p, a: a.sum(),
+        "max": lambda p, a: (a + a).max(),
+        "any": lambda p, a: (a == 2).any(),
+        "count": lambda p, a: p.count_nonzero(a > 1),
+        "kept": lambda p, a: (lambda y: (y.sum(), y))(a * a),
+        "square": lambda p, a: ((a.real.astype("f8") - 1.25) ** 2).sum(),
+        "two": lambda p, a: (a.sum(), a.min(), (a > 1).all()),
+        "planes": lambda p, a: p.stack([a, a + a]).sum(axis=(1, 2)),
+    }
+    if dtype == "c16" and what in ("max", "two", "count"):
+        what = "sum"
+    ours, theirs = (programs[what](p, table(p, h, layout)) for p in (asnumpy, np))
+    if not isinstance(theirs, tuple):
+        ours, theirs = (ours,), (theirs,)
+    for x, y in zip(ours, theirs, strict=True):
+        x, y = np.asarray(x), np.asarray(y)
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, rtol=1e-2 if dtype == "f2" else 1e-5)
