@@ -12,10 +12,40 @@
 
 /* ---- nonzero */
 
+/* The top bit of every byte that is not 0, of the eight from `keep` on, or of the `n` that
+ * are left. */
+static inline uint64_t true_bytes(const uint8_t *keep, int64_t n) {
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+    uint64_t eight = 0;
+    if (n >= 8)
+        memcpy(&eight, keep, 8);
+    else
+        memcpy(&eight, keep, (size_t)n);
+    return (((eight & low) + low) | eight) & ~low;
+}
+
+static int64_t count_true(const uint8_t *keep, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 8)
+        count += __builtin_popcountll(true_bytes(keep + i, n - i));
+    return count;
+}
+
+/* The positions of what is true in a line. */
+static void write_line(int64_t n, const uint8_t *keep, int64_t *at) {
+    for (int64_t i = 0; i < n; i += 8)
+        for (uint64_t left = true_bytes(keep + i, n - i); left; left &= left - 1)
+            *at++ = i + __builtin_ctzll(left) / 8;
+}
+
 /* at[d][k]: the d-th coordinate of the k-th true element. */
 static void write_positions(const asn_layout *l, const uint8_t *keep,
                             int64_t *const *at) {
     int64_t index[ASN_INLINE_DIMS] = {0}, k = 0;
+    if (l->ndim == 1) {
+        write_line(l->size, keep, at[0]);
+        return;
+    }
     for (int64_t i = 0; i < l->size; i++) {
         if (keep[i]) {
             for (int d = 0; d < l->ndim; d++)
@@ -31,11 +61,10 @@ static void write_positions(const asn_layout *l, const uint8_t *keep,
 static bool nonzero_locked(asn_array *results, const asn_array *mask) {
     const asn_layout *l = &mask->layout;
     const uint8_t *keep = asn_direct_memory(mask, false);
-    int64_t count = 0, *at[ASN_INLINE_DIMS];
+    int64_t *at[ASN_INLINE_DIMS];
     int made = 0;
     if (!keep || l->ndim < 1 || l->ndim > ASN_INLINE_DIMS) return false;
-    for (int64_t i = 0; i < l->size; i++)
-        count += keep[i] != 0;
+    const int64_t count = count_true(keep, l->size);
     while (made < l->ndim &&
            asn_direct_new(&results[made], ASN_I64, 1, &count, (void **)&at[made]))
         made++;
