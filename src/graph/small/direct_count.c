@@ -9,32 +9,14 @@
 
 #include "graph/small/direct.h"
 #include "graph/small/small_call.h"
+#include "graph/small/true_bytes.h"
 
 /* ---- nonzero */
-
-/* The top bit of every byte that is not 0, of the eight from `keep` on, or of the `n` that
- * are left. */
-static inline uint64_t true_bytes(const uint8_t *keep, int64_t n) {
-    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
-    uint64_t eight = 0;
-    if (n >= 8)
-        memcpy(&eight, keep, 8);
-    else
-        memcpy(&eight, keep, (size_t)n);
-    return (((eight & low) + low) | eight) & ~low;
-}
-
-static int64_t count_true(const uint8_t *keep, int64_t n) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i += 8)
-        count += __builtin_popcountll(true_bytes(keep + i, n - i));
-    return count;
-}
 
 /* The positions of what is true in a line. */
 static void write_line(int64_t n, const uint8_t *keep, int64_t *at) {
     for (int64_t i = 0; i < n; i += 8)
-        for (uint64_t left = true_bytes(keep + i, n - i); left; left &= left - 1)
+        for (uint64_t left = asn_true_bytes(keep + i, n - i); left; left &= left - 1)
             *at++ = i + __builtin_ctzll(left) / 8;
 }
 
@@ -64,7 +46,7 @@ static bool nonzero_locked(asn_array *results, const asn_array *mask) {
     int64_t *at[ASN_INLINE_DIMS];
     int made = 0;
     if (!keep || l->ndim < 1 || l->ndim > ASN_INLINE_DIMS) return false;
-    const int64_t count = count_true(keep, l->size);
+    const int64_t count = asn_count_true(keep, l->size);
     while (made < l->ndim &&
            asn_direct_new(&results[made], ASN_I64, 1, &count, (void **)&at[made]))
         made++;

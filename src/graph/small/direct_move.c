@@ -22,6 +22,7 @@
 #include "graph/small/binding.h"
 #include "graph/small/direct.h"
 #include "graph/small/small_call.h"
+#include "graph/small/true_bytes.h"
 #include "graph/engine.h"
 #include "graph/fp.h"
 #include "graph/ufunc/truth.h"
@@ -72,6 +73,41 @@ static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
     }
 }
 
+/* A row of bytes, of a size that is constant where the compiler is to know it; 0: not. */
+static inline __attribute__((always_inline)) void move_row(char *to, const char *from,
+                                                           int64_t row, size_t known) {
+    if (known)
+        memcpy(to, from, known);
+    else
+        asn_direct_move(to, from, row);
+}
+
+/* Runs `loop`, whose last argument is the size of a row, with a constant where that is an
+ * element's: 1.0 ns an element, 2.1 where each asks. */
+#define WITH_ROW(row, loop, ...)                                                         \
+    switch (row) {                                                                       \
+    case 1: loop(__VA_ARGS__, 1); break;                                                 \
+    case 2: loop(__VA_ARGS__, 2); break;                                                 \
+    case 4: loop(__VA_ARGS__, 4); break;                                                 \
+    case 8: loop(__VA_ARGS__, 8); break;                                                 \
+    case 16: loop(__VA_ARGS__, 16); break;                                               \
+    default: loop(__VA_ARGS__, 0); break;                                                \
+    }
+
+static inline __attribute__((always_inline)) void move_steps(char *to, int64_t to_step,
+                                                             const char *from,
+                                                             int64_t from_step, int64_t n,
+                                                             int64_t item, size_t known) {
+    for (int64_t i = 0; i < n; i++)
+        move_row(to + i * to_step, from + i * from_step, item, known);
+}
+
+/* n elements from one line to another. */
+static void move_line(char *to, int64_t to_step, const char *from, int64_t from_step,
+                      int64_t n, int64_t item) {
+    WITH_ROW(item, move_steps, to, to_step, from, from_step, n, item)
+}
+
 /* ---- stretching */
 
 const char *asn_direct_materialised(const asn_array *a) {
@@ -92,9 +128,8 @@ static inline void walk(char *block, char *at, int64_t item, int ndim,
     size_t row = (size_t)(inner * item);
     for (int64_t i = 0; i < size; i += inner, block += row) {
         if (step == item) memcpy(gathers ? block : at, gathers ? at : block, row);
-        for (int64_t k = 0; k < inner && step != item; k++)
-            asn_direct_move(gathers ? block + k * item : at + k * step,
-                            gathers ? at + k * step : block + k * item, item);
+        if (step != item && gathers) move_line(block, item, at, step, inner, item);
+        if (step != item && !gathers) move_line(at, step, block, item, inner, item);
         for (int d = last - 1; d >= 0; d--) {
             at += strides[d];
             if (++index[d] < shape[d]) break;
@@ -142,8 +177,7 @@ static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
         return true;
     }
     if (asn_buffers_alias(src->buffer, dst->buffer)) return false;
-    for (int64_t i = 0; i < n; i++)
-        asn_direct_move(to + i * to_step, from + i * from_step, item);
+    move_line(to, to_step, from, from_step, n, item);
     return true;
 }
 
@@ -250,9 +284,43 @@ static int gathered_shape(const asn_array *a, const asn_array *index, int64_t *s
 static const int64_t *checked_indices(const asn_array *index, int64_t extent) {
     if (asn_layout_dtype(&index->layout) != ASN_I64) return NULL;
     const int64_t *at = asn_direct_memory(index, false);
+    const uint64_t all = 2 * (uint64_t)extent;
+    bool outside = false;
     for (int64_t i = 0; at && i < index->layout.size; i++)
-        if (at[i] < -extent || at[i] >= extent) return NULL;
-    return at;
+        outside |= (uint64_t)at[i] + (uint64_t)extent >= all;
+    return outside ? NULL : at;
+}
+
+/* An index from the beginning, of one that may count from the end. */
+static inline int64_t from_start(int64_t index, int64_t extent) {
+    return index + (index >> 63 & extent);
+}
+
+static inline __attribute__((always_inline)) void gather_rows(char *to, const char *from,
+                                                              const int64_t *at,
+                                                              int64_t n, int64_t extent,
+                                                              int64_t row, size_t known) {
+    for (int64_t i = 0; i < n; i++)
+        move_row(to + i * row, from + from_start(at[i], extent) * row, row, known);
+}
+
+/* The value at from + i * each goes to row at[i], rows `step` bytes apart. */
+static inline __attribute__((always_inline)) void
+place_rows(char *to, int64_t step, const char *from, int64_t each, const int64_t *at,
+           int64_t n, int64_t extent, int64_t row, size_t known) {
+    for (int64_t i = 0; i < n; i++)
+        move_row(to + from_start(at[i], extent) * step, from + i * each, row, known);
+}
+
+/* The value to the places that are true. */
+static inline __attribute__((always_inline)) void
+place_true(char *to, int64_t step, const char *value, const uint8_t *keep, int64_t n,
+           int64_t item, size_t known) {
+    char kept[16];
+    memcpy(kept, value, sizeof kept);
+    for (int64_t i = 0; i < n; i += 8)
+        for (uint64_t left = asn_true_bytes(keep + i, n - i); left; left &= left - 1)
+            move_row(to + (i + __builtin_ctzll(left) / 8) * step, kept, item, known);
 }
 
 /* a[index] over the first axis: rows are copied one by one, a negative index counting
@@ -267,9 +335,7 @@ static bool gather(asn_array *result, const asn_array *a, const asn_array *index
         !asn_direct_new(result, asn_layout_dtype(&a->layout), ndim, shape, &data))
         return false;
     int64_t row = asn_layout_nbytes(&a->layout) / extent;
-    for (int64_t i = 0; i < index->layout.size; i++)
-        asn_direct_move((char *)data + i * row,
-                        from + (at[i] < 0 ? at[i] + extent : at[i]) * row, row);
+    WITH_ROW(row, gather_rows, data, from, at, index->layout.size, extent, row)
     return true;
 }
 
@@ -288,9 +354,7 @@ static bool select_true(asn_array *result, const asn_array *a, const asn_array *
     const char *from = asn_direct_memory(a, false);
     const uint8_t *keep = from ? asn_direct_memory(mask, false) : NULL;
     if (!keep || !asn_layout_same_shape(&a->layout, &mask->layout)) return false;
-    int64_t count = 0, n = a->layout.size;
-    for (int64_t i = 0; i < n; i++)
-        count += keep[i] != 0;
+    const int64_t count = asn_count_true(keep, a->layout.size);
     if (!asn_direct_new(result, asn_layout_dtype(&a->layout), 1, &count, &data))
         return false;
     switch (asn_itemsize(asn_layout_dtype(&a->layout))) {
@@ -319,16 +383,14 @@ static bool scatter_value(const asn_array *a, const asn_array *index, const char
     if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
         const uint8_t *keep = asn_direct_memory(index, false);
         if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
-        for (int64_t i = 0; i < a->layout.size; i++)
-            if (keep[i]) asn_direct_move(to + i * step, value, item);
+        WITH_ROW(item, place_true, to, step, value, keep, a->layout.size, item)
         return true;
     }
     if (a->layout.ndim != 1) return false;
     int64_t extent = a->layout.shape[0];
     const int64_t *at = checked_indices(index, extent);
     if (!at) return false;
-    for (int64_t i = 0; i < index->layout.size; i++)
-        asn_direct_move(to + (at[i] < 0 ? at[i] + extent : at[i]) * step, value, item);
+    WITH_ROW(item, place_rows, to, step, value, 0, at, index->layout.size, extent, item)
     return true;
 }
 
@@ -350,9 +412,8 @@ static bool scatter_rows(const asn_array *a, const asn_array *index,
     const int64_t *at = values ? checked_indices(index, to->shape[0]) : NULL;
     if (!at) return false;
     const int64_t extent = to->shape[0], row = asn_layout_nbytes(to) / extent;
-    for (int64_t i = 0; i < index->layout.size; i++)
-        asn_direct_move(rows + (at[i] < 0 ? at[i] + extent : at[i]) * row,
-                        values + (each ? i * row : 0), row);
+    WITH_ROW(row, place_rows, rows, row, values, each ? row : 0, at, index->layout.size,
+             extent, row)
     return true;
 }
 
