@@ -198,6 +198,8 @@ MANY_PARAMS = {
     "rnn",
     "dynamic_rnn",
     "dynamic_rnn_grad",
+    "dynamic_gru",
+    "dynamic_gru_grad",
     "rnn_backward",
     "moe_init_range",
     "grouped_matmul",

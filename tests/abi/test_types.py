@@ -419,6 +419,67 @@ def test_lstm_with_one_weight(direction, ends):
         np.testing.assert_allclose(got, right, rtol=1e-5, atol=2e-6)
 
 
+GRU = {"direction": "UNIDIRECTIONAL", "cell_depth": 1, "keep_prob": 1.0, "cell_clip": -1.0, "num_proj": 0,
+       "time_major": True, "activation": "tanh", "gate_order": "rzh", "reset_after": True}  # fmt: skip
+
+
+@pytest.mark.parametrize("direction", ["UNIDIRECTIONAL", "REDIRECTIONAL"])
+@pytest.mark.parametrize("biases", [True, False])
+def test_gru(direction, biases):
+    """DynamicGRUV2 and its gradient: one layer and direction of PyTorch's GRU."""
+    time, batch, width, hidden = 4, 3, 5, 6
+    torch.manual_seed(9)
+    net = torch.nn.GRU(width, hidden, bias=biases)
+    x, h = (torch.randn(*s, requires_grad=True) for s in ((time, batch, width), (1, batch, hidden)))
+    turn = (lambda a: a.flip(0)) if direction == "REDIRECTIONAL" else (lambda a: a)
+    y, last = net(turn(x), h)
+    y = turn(y)
+    dy, dh = torch.randn_like(y), torch.randn_like(h)
+    (y * dy).sum().add((last * dh).sum()).backward()
+    weights = [w.detach().T.contiguous().numpy() for w in (net.weight_ih_l0, net.weight_hh_l0)]
+    bias = [b.detach().numpy() for b in (net.bias_ih_l0, net.bias_hh_l0)] if biases else [None] * 2
+    begin, options = h.detach().numpy(), {**GRU, "direction": direction}
+    outs = [np.full((time, batch, hidden), np.nan, np.float32) for _ in range(6)]
+    given = [x.detach().numpy(), *weights, *bias, None, begin]
+    assert call("DynamicGRUV2", given, outs, is_training=True, **options) == 0, (
+        lib.aclGetRecentErrMsg()
+    )
+    for got in outs[:2]:
+        np.testing.assert_allclose(got, y.detach(), rtol=1e-5, atol=1e-6)
+    zero = np.zeros((), np.float32)  # what torch_npu passes for what is not there
+    flat = [np.ascontiguousarray(a[0]) for a in (begin, dh.numpy())]
+    grads = [np.full(a.shape, np.nan, np.float32)
+             for a in (*weights, weights[0][0], weights[0][0], x, flat[0])]  # fmt: skip
+    given = [given[0], *weights, outs[0], flat[0], outs[1], dy.numpy(), flat[1], *outs[2:],
+             zero, zero.astype(np.uint8)]  # fmt: skip
+    code = call("DynamicGRUV2Grad", given, grads, bias_type="no_bias", **options)
+    assert code == 0, lib.aclGetRecentErrMsg()
+    want = [net.weight_ih_l0.grad.T, net.weight_hh_l0.grad.T,
+            *((net.bias_ih_l0.grad, net.bias_hh_l0.grad) if biases else grads[2:4]), x.grad, h.grad[0]]  # fmt: skip
+    for got, right in zip(grads, want, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-5, atol=2e-6)
+    assert np.isfinite(grads[2]).all() and np.isfinite(grads[3]).all()
+
+
+def test_grus_that_are_refused():
+    a, w, b, bias, h = normal(2, 3, 5), normal(5, 12), normal(4, 12), normal(12), normal(1, 3, 4)
+    outs = [np.zeros((2, 3, 4), np.float32) for _ in range(6)]
+
+    def refused(word, inputs=(a, w, b, bias, bias, None, h), **changed):
+        assert call("DynamicGRUV2", list(inputs), outs, **{**GRU, **changed}) not in (0, 561000)
+        assert word in lib.aclGetRecentErrMsg().decode()
+
+    assert call("DynamicGRUV2", [a, w, b, bias, bias, None, h], outs, **GRU) == 0
+    refused("direction", direction="BIDIRECTIONAL")
+    refused("gate_order", gate_order="zrh")
+    refused("resetAfter", reset_after=False)
+    refused("numProj", num_proj=2)
+    refused("biases", inputs=(a, w, b, bias, None, None, h))
+    refused("seqLength", inputs=(a, w, b, bias, bias, np.ones(3, np.int32), h))
+    refused("weightHidden", inputs=(a, w, normal(5, 12), bias, bias, None, h))
+    refused("initH", inputs=(a, w, b, bias, bias, None, normal(1, 4, 4)))
+
+
 def test_lstms_that_are_refused():
     a, w, b, h = normal(2, 3, 5), normal(5, 16), normal(4, 16), normal(1, 3, 4)
     outs = [np.zeros((2, 3, 4), np.float32) for _ in range(8)]

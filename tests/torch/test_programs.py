@@ -218,6 +218,33 @@ def test_recurrent_networks(npu, packed):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_gru_and_rnn(npu, dtype):
+    """nn.GRU (aclnnGRU; in bfloat16 the type DynamicGRUV2) and nn.RNN, forward and backward."""
+    npu(
+        f"""
+        import copy, itertools
+
+        tolerance = {{"float32": 1e-5, "float16": 5e-3, "bfloat16": 4e-2}}["{dtype}"]
+        kinds = (torch.nn.GRU, torch.nn.RNN)
+        for kind, (layers, both, bias, first) in itertools.product(kinds, ((1, 0, 1, 0), (2, 1, 0, 1), (2, 1, 1, 0))):
+            torch.manual_seed(0)
+            net = kind(3, 4, layers, bias=bool(bias), batch_first=bool(first), bidirectional=bool(both)).to(torch.{dtype})
+            start = torch.randn(layers * (2 if both else 1), 3 if not first else 5, 4).to(torch.{dtype})
+            results = []
+            for device in ("cpu", "npu"):
+                x = torch.linspace(-1, 1, 45).reshape(5, 3, 3).to(device, torch.{dtype}).requires_grad_()
+                h0 = start.to(device).detach().clone().requires_grad_()
+                there = copy.deepcopy(net).to(device)
+                y, h = there(x, h0)
+                ((y * y).float().sum() + (h * h0).float().sum()).backward()
+                results.append([t.cpu() for t in (y, h, x.grad, h0.grad, *(p.grad for p in there.parameters()))])
+            for got, want in zip(*results[::-1], strict=True):
+                torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * max(1, want.abs().max().item()))
+        """
+    )
+
+
 @pytest.mark.parametrize("allocator", ["max_split_size_mb:40", "expandable_segments:True"])
 def test_out_of_memory(npu, allocator):
     """The device's limit is met as PyTorch's own error, and memory that was given back can be had."""

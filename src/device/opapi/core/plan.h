@@ -285,9 +285,11 @@ ASN_PLANNER(pad_image_backward);
 ASN_PLANNER(rnn);
 ASN_PLANNER(rnn_backward);
 ASN_PLANNER(lstm_cell);
-/* dynamic_rnn.c */
+/* dynamic_rnn.c, dynamic_gru.c */
 ASN_PLANNER(dynamic_rnn);
 ASN_PLANNER(dynamic_rnn_grad);
+ASN_PLANNER(dynamic_gru);
+ASN_PLANNER(dynamic_gru_grad);
 
 /* upsample.c: arg is the mode times 4 and the spatial dimensions */
 ASN_PLANNER(upsample);

@@ -342,13 +342,14 @@ static asn_status gradient_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning */
 
-/* The attributes that a row's names end with: what is allowed of each. */
-static asn_status check_attributes(const asnd_call *c, bool *reverse, int *place) {
+/* What is allowed of each. */
+asn_status asn_rnn_attributes(const asnd_call *c, bool *reverse) {
     static const struct {
         const char *name;
         double least, most;
     } numbers[] = {{"keepProb", 1, 1},    {"cellClip", -1e300, 0}, {"numProj", 0, 0},
-                   {"usePeephole", 0, 0}, {"timeMajor", 1, 1},     {"forgetBias", 0, 0}};
+                   {"usePeephole", 0, 0}, {"timeMajor", 1, 1},     {"forgetBias", 0, 0},
+                   {"resetAfter", 1, 1}};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         int i = asn_call_param_named(c, numbers[k].name);
         if (i < 0) continue;
@@ -365,6 +366,11 @@ static asn_status check_attributes(const asnd_call *c, bool *reverse, int *place
             ASN_ERR_UNSUPPORTED,
             "%s: direction is %s; UNIDIRECTIONAL and REDIRECTIONAL are computed",
             c->op->name, direction);
+    return ASN_OK;
+}
+
+/* Where the four gates lie. */
+static asn_status check_order(const asnd_call *c, int *place) {
     const char *order = c->args[asn_call_param_named(c, "gateOrder")].p;
     bool torch = strcmp(order, "ifco") == 0 || strcmp(order, "ifjo") == 0;
     if (!torch && strcmp(order, "ijfo") != 0)
@@ -414,7 +420,8 @@ static asn_status check_ends(const asnd_call *c, dynamic_rnn *p, int length) {
  * parameters are tensors, which are of x's dtype but for the ends of sequences. */
 static asn_status begin(asnd_call *c, dynamic_rnn *p, int tensors, int length) {
     memset(p, 0, sizeof *p);
-    ASN_TRY(check_attributes(c, &p->reverse, p->place));
+    ASN_TRY(asn_rnn_attributes(c, &p->reverse));
+    ASN_TRY(check_order(c, p->place));
     ASN_TRY(asn_call_rank(c, 0, length == G_LENGTH ? 2 : 3, 3));
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 1, 2, 2));

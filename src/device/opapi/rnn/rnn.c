@@ -21,10 +21,6 @@
 #include "device/cpu/gemm/gemm.h"
 #include "device/opapi/core/packed.h"
 
-/* rnn_forward.c, rnn_backward.c */
-asn_status asn_rnn_forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
-asn_status asn_rnn_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
-
 void asn_rnn_rows(asnd_view *v, asn_dtype t, void *data, int64_t n, int64_t width,
                   int64_t stride) {
     asn_view_plain(v, t, 2, (int64_t[]){n, width}, data);
@@ -139,7 +135,11 @@ asn_status asn_rnn_state(aclOpExecutor *e, const asnd_rnn *p, int operand, asnd_
     asnd_view v;
     ASN_TRY(asn_tmp_view(tmp, p->t, 3, shape, &v));
     *data = v.nd.data;
-    if (operand >= 0) return asn_move(&v.nd, asn_exec_nd(e, operand));
+    if (operand >= 0) {
+        const asnd_nd *given = asn_exec_nd(e, operand);
+        if (given->ndim == 2) asn_view_drop(&v, 0);
+        return asn_move(&v.nd, given);
+    }
     memset(*data, 0, (size_t)asn_nd_size(&v.nd) * (size_t)asn_itemsize(p->t));
     return ASN_OK;
 }

@@ -21,11 +21,21 @@ typedef struct {
     asn_dtype t;
     int64_t time, batch, input, hidden, rows; /* rows: of an input with sizes, else 0 */
     int layers, directions, gates;
+    bool reverse; /* one direction, from the last step to the first */
     int x, params, h0, c0, sizes, y, hy, cy;
     int saved[RNN_LSTM_SAVED], num_saved; /* first operands of the lists */
     bool all_steps;                       /* lists hold every step, not the last state */
     int dy, dhy, dcy, dx, dh0, dc0, dparams;
 } asnd_rnn;
+
+/* rnn_forward.c, rnn_backward.c: bodies whose plan is an asnd_rnn. */
+ASN_CHECK_RESULT asn_status asn_rnn_forward_body(aclOpExecutor *e, void *plan,
+                                                 asnd_tmp *tmp);
+ASN_CHECK_RESULT asn_status asn_rnn_backward_body(aclOpExecutor *e, void *plan,
+                                                  asnd_tmp *tmp);
+/* dynamic_rnn.c: the attributes of types, those that the row has: whether they are the
+ * only values that are computed. */
+ASN_CHECK_RESULT asn_status asn_rnn_attributes(const asnd_call *c, bool *reverse);
 
 /* Columns [at, at + width) of `n` rows that are `stride` elements apart. */
 void asn_rnn_rows(asnd_view *v, asn_dtype t, void *data, int64_t n, int64_t width,

@@ -21,8 +21,6 @@
 #include "device/opapi/core/program.h"
 #include "device/opapi/rnn/rnn.h"
 
-asn_status asn_rnn_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
-
 /* One layer and direction: its input and the gradient of that, added to; the gradient of
  * its output; h0, c0 and their gradients; what was saved; the states before each step;
  * the gates' gradients, of the input's and of the state's part (LSTM: the same). */
@@ -177,7 +175,7 @@ static asn_status run_layer(aclOpExecutor *e, layer *l, int index, asnd_tmp *tmp
         ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, p->saved[k] + index), p->t, &v));
         l->saved[k] = v.nd.data;
     }
-    l->reverse = index % p->directions == 1;
+    l->reverse = p->reverse || index % p->directions == 1;
     /* What each step started from is not saved: it is the step before it. */
     states_before(l, l->saved[h_list], l->h0, l->h_prev);
     if (p->lstm) states_before(l, l->saved[RNN_C], l->c0, l->c_prev);
@@ -267,7 +265,7 @@ asn_status asn_rnn_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     for (int k = 0; k < 2; k++) {
         if (outs[k] < 0) continue;
         const asnd_nd *to = asn_exec_nd(e, outs[k]);
-        asn_view_plain(&v, p->t, 3, to->shape, k ? dc : dh);
+        asn_view_plain(&v, p->t, to->ndim, to->shape, k ? dc : dh);
         ASN_TRY(asn_move(to, &v.nd));
     }
     return ASN_OK;

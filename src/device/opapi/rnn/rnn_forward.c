@@ -17,8 +17,6 @@
 #include "device/opapi/core/program.h"
 #include "device/opapi/rnn/rnn.h"
 
-asn_status asn_rnn_forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
-
 /* One layer and direction. x: (time, batch, width); sums: the gates of all steps;
  * hidden_sums: of one (GRU); y: the layer's output, whose rows are y_stride apart; h, c:
  * the state; saved: or NULL. */
@@ -189,7 +187,7 @@ static asn_status run_layer(aclOpExecutor *e, layer *l, int index, asnd_tmp *tmp
     ASN_TRY(open_saved(e, l, index, tmp, made));
     ASN_TRY(input_part(l));
     /* The second direction runs from the last step to the first. */
-    bool reverse = index % p->directions == 1;
+    bool reverse = p->reverse || index % p->directions == 1;
     for (int64_t i = 0; i < p->time; i++) {
         int64_t at = reverse ? p->time - 1 - i : i;
         ASN_TRY(p->lstm ? lstm_step(l, at) : gru_step(l, at));
