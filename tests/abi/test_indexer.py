@@ -275,3 +275,37 @@ def test_gradient_of_a_gate(dtype):
     )
     with pytest.raises(AclError, match="expertIdx has"):
         run("MoeGatingTopKBackward", *[{2: expert + 8}.get(i, a) for i, a in enumerate(good)])
+
+
+def greatest_and_sum(q, k, w):
+    """Of the scores of the queries (s, g, d) of one sequence: what a softmax needs."""
+    dots = np.maximum(np.einsum("sgd,td->sgt", q.astype(float), k.astype(float)), 0)
+    score = np.einsum("sg,sgt->st", w.astype(float), dots)
+    hidden = np.arange(len(k)) > np.arange(len(q))[:, None] + len(k) - len(q)
+    score[hidden] = -np.inf
+    top = score.max(1)
+    return top, np.exp(score - top[:, None]).sum(1)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_greatest_and_sum_of_the_indexers_scores(dtype):
+    name, b, s1, s2, g, d = "DenseLightningIndexerSoftmaxLse", 2, 3, 5, 4, 8
+    q, k, w = (normal(*s, dtype=dtype) for s in ((b, s1, g, d), (b, s2, 1, d), (b, s1, g)))
+    top, total = np.zeros((b, 1, s1), F32), np.zeros((b, 1, s1), F32)
+    run(name, q, k, w, None, None, "BSND", 3, FAR, FAR, top, total)
+    for i in range(b):
+        want = greatest_and_sum(q[i], k[i, :, 0], w[i])
+        close(top[i, 0], want[0], rtol=1e-5, atol=1e-5)
+        close(total[i, 0], want[1], rtol=1e-4)
+    flat = [q.reshape(-1, g, d), k.reshape(-1, 1, d), w.reshape(-1, g)]
+    outs = [np.zeros((1, b * s1), F32) for _ in range(2)]
+    good = [*flat, [2, 6], [4, 10], "TND", 3, FAR, FAR, *outs]
+    run(name, *good)
+    for rows, keys in ((slice(0, 2), slice(0, 4)), (slice(2, 6), slice(4, 10))):
+        want = greatest_and_sum(flat[0][rows], flat[1][keys, 0], flat[2][rows])
+        close(outs[0][0, rows], want[0], rtol=1e-5, atol=1e-5)
+        close(outs[1][0, rows], want[1], rtol=1e-4)
+    refuse(name, good, [{3: [2, 5]}, {4: [4, 11]}, {3: [5, 6]}, {4: [11, 10]}, {3: None}, {5: "BSND"}, {5: "PA_BSND"},
+                        {6: 0}, {7: 1}, {8: 1}, {9: top}, {2: flat[2][:5]}, {1: k[:, :2].reshape(-1, 1, d)}])  # fmt: skip
+    few = [q, k[:, :2], w, None, None, "BSND", 3, FAR, FAR, top, total]
+    refuse(name, few, [{}])

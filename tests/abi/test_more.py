@@ -35,6 +35,17 @@ def test_random():
     assert not np.array_equal(a, run("InplaceUniform", np.empty(n), -1.0, 3.0, 8, 0))
     b = run("InplaceNormal", np.empty(n, np.float32), 2.0, 3.0, 1, 5)
     assert abs(b.mean() - 2) < 0.03 and abs(b.std() - 3) < 0.03
+    # PyTorch's complex numbers: each is two real ones; the variance is that of both together.
+    for dtype, real in ((np.complex64, np.float32), (np.complex128, np.float64)):
+        z = run("InplaceNormal", np.empty(n, dtype), 2.0, 3.0, 1, 5)
+        parts = run("InplaceNormal", np.empty(2 * n, real), 0.0, 3 / np.sqrt(2), 1, 5)
+        close(z.real - 2, parts[::2], rtol=1e-5, atol=1e-6)
+        close(z.imag, parts[1::2], rtol=1e-6)
+        u = run("InplaceUniform", np.empty((n, 2), dtype)[:, 1], 0.0, 1.0, 7, 0)
+        same(
+            np.stack([u.real, u.imag], 1).ravel(),
+            run("InplaceUniform", np.empty(2 * n, real), 0.0, 1.0, 7, 0),
+        )
     mean = np.array([[0.0], [100.0]])
     c = run("NormalTensorFloat", mean, 1.0, 1, 0, np.empty((2, 5000)))
     assert abs(c.mean(1) - mean[:, 0]).max() < 0.1
@@ -44,6 +55,7 @@ def test_random():
     assert abs(e.mean() - 0.3) < 0.01 and set(np.unique(e)) == {0, 1}
     same(np.sort(run("Randperm", 1000, 1, 0, np.empty(1000, int))), np.arange(1000))
     for call in (("InplaceUniform", np.empty(3), 2.0, 1.0, 0, 0), ("InplaceUniform", np.empty(3, int), 0.0, 1.0, 0, 0),
+                 ("NormalTensorFloat", np.zeros(3), 1.0, 1, 0, np.empty(3, complex)),
                  ("Bernoulli", np.empty(3), 1.5, 0, 0, np.empty(3)), ("Randperm", -1, 0, 0, np.empty(0, int))):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
             run(*call)

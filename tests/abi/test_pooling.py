@@ -75,6 +75,25 @@ def test_max(spatial):
     run(name, x[:0], [2], [2], [0], [1], False, y[:0], i[:0])
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+def test_max_of_integers(dtype):
+    """As PyTorch has them, which CANN's table of dtypes does not name."""
+    ends = np.iinfo(dtype)
+    for spatial, (name, f) in MAX.items():
+        x = RNG.integers(ends.min, ends.max, (2, 3, *[6] * spatial), dtype, endpoint=True)
+        x[0, 0] = ends.min
+        want, where = f(torch.tensor(x), 3, 2, 1, return_indices=True)
+        y, i = np.empty(want.shape, dtype), np.empty(want.shape, np.int64)
+        run(name, x, [3], [2], [1], [1], False, y, i)
+        same(y, want), same(i, where)
+    y, mask = np.empty((2, 3, 3, 3), dtype), np.empty((2, 3, 4, 64), np.int8)
+    flat = x[:, :, 0]
+    run("MaxPool2dWithMask", flat, [2], [2], [0], [1], False, y, mask)
+    same(y, flat.reshape(2, 3, 3, 2, 3, 2).max((3, 5)))
+    with pytest.raises(AclError, match="161002"):
+        run("MaxPool2dWithMask", flat, [2], [2], [0], [1], False, y.astype(float), mask)
+
+
 def test_max_with_mask():
     for k in range(10):
         x, (kernel, stride, pad) = image(k, 2), windows(2)

@@ -92,7 +92,9 @@ def test_multinomial(dtype, replacement):
 def test_dropout(dtype):
     x = normal(20, 30, dtype=dtype)
     mask, other = np.zeros(80, np.uint8), np.ones(80, np.uint8)
+    run("DropoutGenMaskV2", [20, 30], 0.3, 7, 42, np.float64, other)
     run("DropoutGenMaskV2", [20, 30], 0.3, 7, 42, dtype, mask)
+    same(other, mask)
     run("DropoutGenMaskV2Tensor", [20, 30], 0.3, *numbers(), 2, dtype, other)
     same(other, mask)
     out, want = np.zeros_like(x), np.zeros_like(x)

@@ -270,3 +270,38 @@ def test_asnumpys_arrays_on_the_device(npu):
         assert np.from_dlpack(x.cpu()).tolist() == [1, 2, 3, 4]
         """
     )
+
+
+def test_attention_over_triples_and_the_indexers_softmax(npu):
+    """npu_fused_floyd_attention with gradients, and npu_dense_lightning_indexer_softmax_lse: orders of parameters that only
+    torch_npu's calls tell."""
+    npu(
+        """
+        import math
+        torch.manual_seed(0)
+        B, H, N, M, K, D = 1, 2, 3, 4, 5, 8
+        shapes = (B, H, N, M, D), (B, H, N, K, D), (B, H, N, K, D), (B, H, K, M, D), (B, H, K, M, D)
+        q, k1, v1, k2, v2 = here = [torch.randn(s, requires_grad=True) for s in shapes]
+        mask = torch.rand(B, 1, N, 1, K) < 0.4
+        mask[..., 0] = False
+        s = (torch.einsum("bhimd,bhijd->bhimj", q, k1) + torch.einsum("bhimd,bhjmd->bhimj", q, k2)) / 3
+        s = s.masked_fill(mask, -math.inf)
+        w = s.softmax(-1)
+        out = torch.einsum("bhimj,bhijd->bhimd", w, v1) + torch.einsum("bhimj,bhjmd->bhimd", w, v2)
+        (out * out).sum().backward()
+        there = [t.detach().npu().requires_grad_() for t in here]
+        top, total, got = torch_npu.npu_fused_floyd_attention(*there, atten_mask=mask.npu(), scale_value=1 / 3)
+        (got * got).sum().backward()
+        torch.testing.assert_close(got.cpu(), out.detach())
+        torch.testing.assert_close(top[..., 0].cpu(), s.detach().amax(-1))
+        for a, b in zip(there, here):
+            torch.testing.assert_close(a.grad.cpu(), b.grad, rtol=1e-4, atol=1e-5)
+
+        q, k, w = (torch.randn(s).bfloat16() for s in ((2, 3, 8, 128), (2, 5, 1, 128), (2, 3, 8)))
+        score = (torch.einsum("bsgd,btd->bsgt", q.float(), k[:, :, 0].float()).relu() * w.float()[..., None]).sum(2)
+        score = score.masked_fill(torch.arange(5) > torch.arange(3)[:, None] + 2, -math.inf)
+        top, total = torch_npu.npu_dense_lightning_indexer_softmax_lse(q.npu(), k.npu(), w.npu())
+        torch.testing.assert_close(top[:, 0].cpu(), score.amax(-1), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(total[:, 0].cpu(), (score - score.amax(-1, keepdim=True)).exp().sum(-1), rtol=1e-3, atol=1e-3)
+        """
+    )

@@ -38,6 +38,7 @@ typedef struct {
     random_kind kind;
     int out, first, second; /* operands of tensor parameters, or -1 */
     double a, b;            /* bounds, mean and deviation, probability */
+    double real; /* of complex normal numbers: added to real parts; a and b are of both */
     asnd_seed seed;
 } random_plan;
 
@@ -138,12 +139,24 @@ static void truncate_units(double *x, int64_t n, asn_dtype dt) {
         x[i] = floor(x[i] * grid) / grid;
 }
 
+/* v: complex numbers as twice as many real ones. */
+static void parts_of(const asnd_nd *a, asnd_view *v) {
+    asn_view_set(v, a);
+    asn_view_insert(v, a->ndim, 2, asn_itemsize(a->dtype) / 2);
+    v->nd.dtype = a->dtype == ASN_C64 ? ASN_F32 : ASN_F64;
+}
+
 /* The body of all. Numbers are drawn in float64, whatever the output's dtype, and then
  * converted: one stream of numbers for all dtypes. */
 static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const random_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
-    asnd_view values, first, second, order;
+    asnd_view values, first, second, order, parts;
+    bool complex = asn_is_complex(out->dtype);
+    if (complex) {
+        parts_of(out, &parts);
+        out = &parts.nd;
+    }
     bool direct = p->kind != PERMUTATION && is_packed_f64(out);
     if (!direct) ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
     const asnd_nd *to = direct ? out : &values.nd;
@@ -163,6 +176,8 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         shape_values(p, w.values, w.n, p->first >= 0 ? &first : NULL,
                      p->second >= 0 ? &second : NULL);
     if (standard && p->kind == UNIFORM) truncate_units(w.values, w.n, out->dtype);
+    for (int64_t i = 0; complex && p->real != 0 && i < w.n; i += 2)
+        w.values[i] += p->real;
     return direct ? ASN_OK : asn_move(out, &values.nd);
 }
 
@@ -175,7 +190,7 @@ static random_plan *plan_random(asnd_call *c, random_kind kind, int out,
     p->kind = kind;
     p->out = c->first[out];
     p->first = p->second = -1;
-    p->a = 0;
+    p->a = p->real = 0;
     p->b = 1;
     p->seed = *seed;
     return p;
@@ -200,7 +215,11 @@ asn_status asn_planner_random(asnd_call *c) {
     int out = asn_call_out(c), at = out == 0 ? 1 : 0;
     const asnd_nd *to = asn_call_nd(c, out);
     random_kind kind = (random_kind)c->op->arg;
-    if (to->dtype == ASN_BOOL || (kind != INTEGERS && !asn_is_floating(to->dtype)))
+    /* PyTorch's complex numbers: two real ones each, in place and from numbers alone. */
+    bool complex = asn_is_complex(to->dtype) && out == 0 && kind != INTEGERS &&
+                   to->ndim < ASN_ND_MAX_DIMS;
+    if (to->dtype == ASN_BOOL ||
+        (kind != INTEGERS && !asn_is_floating(to->dtype) && !complex))
         return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s", c->op->name,
                              c->op->params[out].name, asn_dtype_name(to->dtype));
     /* Tensors of parameters broadcast to the output. */
@@ -221,6 +240,11 @@ asn_status asn_planner_random(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: %s is %g, %s is %g", c->op->name,
                              c->op->params[at].name, p->a, c->op->params[at + 1].name,
                              p->b);
+    if (!complex || kind != NORMAL) return ASN_OK;
+    /* The variance is that of both parts together, the mean real. */
+    p->real = p->a;
+    p->a = 0;
+    p->b /= sqrt(2);
     return ASN_OK;
 }
 

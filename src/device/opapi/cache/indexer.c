@@ -8,6 +8,9 @@
  * last query sees all tokens, each one before it one token less. layouts: BSND; TND, with
  * lengths that are ends; keys also PA_BSND, blocks that blockTable names, with lengths.
  * In float32.
+ *
+ * DenseLightningIndexerSoftmaxLse tells of the same scores the greatest and the sum of
+ * exp(score - greatest), from which the indexer's loss makes its softmax.
  */
 #include <math.h>
 #include <string.h>
@@ -74,17 +77,23 @@ static asn_status keys_of(aclOpExecutor *e, const indexer_plan *p, const float *
     return ASN_OK;
 }
 
+/* The scores of one query from its products with n keys, of which `seen` count. */
+static void score_tokens(const float *dots, const float *w, int64_t heads, int64_t n,
+                         int64_t seen, float *score) {
+    for (int64_t t = 0; t < seen; t++) {
+        score[t] = 0;
+        for (int64_t g = 0; g < heads; g++)
+            score[t] += w[g] * fmaxf(dots[g * n + t], 0);
+    }
+}
+
 /* One query: `dots` (heads, n) of it, tokens of which `seen` count, to its places. */
 static asn_status choose(const indexer_plan *p, const float *dots, const float *w,
                          int64_t n, int64_t seen, asnd_tmp *tmp, int32_t *index,
                          float *value) {
     float *score = asn_tmp_alloc(tmp, (size_t)(n > 0 ? n : 1) * sizeof *score);
     if (score == NULL) return ASN_ERR_MEMORY;
-    for (int64_t t = 0; t < seen; t++) {
-        score[t] = 0;
-        for (int64_t g = 0; g < p->heads; g++)
-            score[t] += w[g] * fmaxf(dots[g * n + t], 0);
-    }
+    score_tokens(dots, w, p->heads, n, seen, score);
     int64_t k = seen < p->count ? seen : p->count;
     for (int64_t i = k; i < p->count; i++) {
         index[i] = -1;
@@ -279,4 +288,164 @@ asn_status asn_planner_lightning_indexer(asnd_call *c) {
     p.index = c->first[13];
     double work = (double)asn_nd_size(q) * (double)(k->shape[0] * k->shape[1]);
     return asn_call_keep(c, indexer_body, &p, sizeof p, 1000 + work / 10);
+}
+
+/* ---- the scores' greatest and sum */
+
+/* Operands, and the ends of sequences, which the plan owns (flat: else all are alike). */
+typedef struct {
+    asnd_plan_head head;
+    int q, k, w, top, sum;
+    int64_t batch, heads, size;
+    const int64_t *q_ends, *k_ends;
+} lse_plan;
+
+/* All queries of one sequence, to top and sum. */
+static asn_status lse_sequence(const lse_plan *p, const float *q, const float *w,
+                               const span *qs, const asnd_view *keys, float *top,
+                               float *sum, asnd_tmp *tmp) {
+    const int64_t n = keys->shape[0];
+    asnd_view heads, turned, dots;
+    float *score = asn_tmp_alloc(tmp, (size_t)n * sizeof *score);
+    if (score == NULL) return ASN_ERR_MEMORY;
+    asn_view_set(&turned, &keys->nd);
+    asn_view_swap_last(&turned);
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){p->heads, n}, &dots));
+    for (int64_t row = qs->from; row < qs->from + qs->n; row++) {
+        int64_t seen = n - (qs->from + qs->n - 1 - row);
+        asn_view_plain(&heads, ASN_F32, 2, (int64_t[]){p->heads, p->size},
+                       (void *)(uintptr_t)(q + row * p->heads * p->size));
+        ASN_TRY(asn_cpu_matmul(&heads.nd, &turned.nd, &dots.nd));
+        score_tokens((const float *)(void *)dots.nd.data, w + row * p->heads, p->heads, n,
+                     seen, score);
+        top[row] = score[0];
+        for (int64_t t = 1; t < seen; t++)
+            top[row] = fmaxf(top[row], score[t]);
+        sum[row] = 0;
+        for (int64_t t = 0; t < seen; t++)
+            sum[row] += expf(score[t] - top[row]);
+    }
+    return ASN_OK;
+}
+
+static asn_status lse_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const lse_plan *p = plan;
+    const asnd_nd *q_nd = asn_exec_nd(e, p->q), *k_nd = asn_exec_nd(e, p->k);
+    const asnd_nd *outs[] = {asn_exec_nd(e, p->top), asn_exec_nd(e, p->sum)};
+    const int64_t q_long = q_nd->shape[1], k_long = k_nd->shape[1];
+    const float *q, *k, *w;
+    asnd_view made[2];
+    ASN_TRY(asn_packed_data(q_nd, ASN_F32, tmp, &q));
+    ASN_TRY(asn_packed_data(k_nd, ASN_F32, tmp, &k));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->w), ASN_F32, tmp, &w));
+    for (int i = 0; i < 2; i++)
+        ASN_TRY(asn_tmp_view(tmp, ASN_F32, outs[i]->ndim, outs[i]->shape, &made[i]));
+    for (int64_t b = 0; b < p->batch; b++) {
+        span qs = {b * q_long, q_long}, ks = {b * k_long, k_long};
+        asnd_view keys;
+        if (p->q_ends != NULL) {
+            qs.from = b > 0 ? p->q_ends[b - 1] : 0;
+            ks.from = b > 0 ? p->k_ends[b - 1] : 0;
+            qs.n = p->q_ends[b] - qs.from;
+            ks.n = p->k_ends[b] - ks.from;
+        }
+        asn_view_plain(&keys, ASN_F32, 2, (int64_t[]){ks.n, p->size},
+                       (void *)(uintptr_t)(k + ks.from * p->size));
+        asnd_tmp own = {0};
+        asn_status status =
+            lse_sequence(p, q, w, &qs, &keys, (float *)(void *)made[0].nd.data,
+                         (float *)(void *)made[1].nd.data, &own);
+        asn_tmp_free(&own);
+        ASN_TRY(status);
+    }
+    for (int i = 0; i < 2; i++)
+        ASN_TRY(asn_move(outs[i], &made[i].nd));
+    return ASN_OK;
+}
+
+/* Ends of sequences (parameter i), which ascend to `all`; *ends is memory of the
+ * executor. */
+static asn_status take_ends(const asnd_call *c, int i, int64_t batch, int64_t all,
+                            const int64_t **ends) {
+    const asnd_array *a = asn_call_array(c, i);
+    const int64_t *given = a->data;
+    if ((int64_t)a->size != batch || given[batch - 1] != all)
+        return asn_error_set(
+            ASN_ERR_VALUE, "%s: %s must have %lld ends, the last of them %lld",
+            c->op->name, c->op->params[i].name, (long long)batch, (long long)all);
+    int64_t *own = asnop_executor_alloc(c->e, (size_t)batch * sizeof *own);
+    if (own == NULL) return ASN_ERR_MEMORY;
+    memcpy(own, given, (size_t)batch * sizeof *own);
+    *ends = own;
+    return ASN_OK;
+}
+
+/* Of each sequence there are at least as many keys as queries, so that all see one. */
+static asn_status check_ends(const asnd_call *c, const lse_plan *p) {
+    for (int64_t b = 0; b < p->batch; b++) {
+        int64_t q = p->q_ends[b] - (b > 0 ? p->q_ends[b - 1] : 0);
+        int64_t k = p->k_ends[b] - (b > 0 ? p->k_ends[b - 1] : 0);
+        if (q < 0 || k < q)
+            return asn_error_set(
+                ASN_ERR_VALUE,
+                "%s: sequence %lld has %lld queries and %lld keys; there "
+                "must be as many keys at least",
+                c->op->name, (long long)b, (long long)q, (long long)k);
+    }
+    return ASN_OK;
+}
+
+/* DenseLightningIndexerSoftmaxLse(queryIndex, keyIndex, weights, actualSeqLengthsQuery,
+ * actualSeqLengthsKey, layout, sparseMode, preTokens, nextTokens, softmaxMax,
+ * softmaxSum): the outputs are (B, 1, S), flat (1, T) */
+asn_status asn_planner_indexer_lse(asnd_call *c) {
+    lse_plan p = {.q = c->first[0], .k = c->first[1], .w = c->first[2]};
+    bool flat, none;
+    for (int i = 0; i < 3; i++)
+        ASN_TRY(asn_call_single(c, i));
+    ASN_TRY(take_layout(c, 5, &flat, &none));
+    if (asn_call_int(c, 6) != 3 || asn_call_int(c, 7) != INT64_MAX ||
+        asn_call_int(c, 8) != INT64_MAX)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: sparseMode is %lld; it must be 3, preTokens and "
+                             "nextTokens 2^63 - 1",
+                             c->op->name, (long long)asn_call_int(c, 6));
+    const asnd_nd *q = asn_call_nd(c, 0), *k = asn_call_nd(c, 1);
+    const int n = flat ? 3 : 4;
+    ASN_TRY(asn_call_rank(c, 0, n, n));
+    ASN_TRY(asn_call_rank(c, 1, n, n));
+    p.heads = q->shape[n - 2];
+    p.size = q->shape[n - 1];
+    ASN_TRY(asn_call_same_shape(c, 1, n,
+                                flat ? (int64_t[]){k->shape[0], 1, p.size}
+                                     : (int64_t[]){q->shape[0], k->shape[1], 1, p.size}));
+    ASN_TRY(asn_call_same_shape(c, 2, n - 1, q->shape));
+    for (int i = 9; i < 11; i++) {
+        ASN_TRY(asn_call_single(c, i));
+        ASN_TRY(asn_call_same_shape(c, i, n - 1,
+                                    flat ? (int64_t[]){1, q->shape[0]}
+                                         : (int64_t[]){q->shape[0], 1, q->shape[1]}));
+    }
+    p.top = c->first[9];
+    p.sum = c->first[10];
+    const asnd_array *lengths[] = {asn_call_array(c, 3), asn_call_array(c, 4)};
+    for (int i = 0; i < 2; i++)
+        if ((lengths[i] != NULL && lengths[i]->size > 0) != flat)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: %s belongs to the layout TND, which needs it",
+                                 c->op->name, c->op->params[3 + i].name);
+    p.batch = flat ? (int64_t)lengths[0]->size : q->shape[0];
+    if (flat) {
+        ASN_TRY(take_ends(c, 3, p.batch, q->shape[0], &p.q_ends));
+        ASN_TRY(take_ends(c, 4, p.batch, k->shape[0], &p.k_ends));
+        ASN_TRY(check_ends(c, &p));
+    } else if (k->shape[1] < q->shape[1]) {
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: %lld queries and %lld keys; there must "
+                             "be as many keys at least",
+                             c->op->name, (long long)q->shape[1], (long long)k->shape[1]);
+    }
+    if (asn_nd_size(asn_call_nd(c, 9)) == 0) return ASN_OK;
+    double work = (double)asn_nd_size(q) * (double)(k->shape[0] * k->shape[1]);
+    return asn_call_keep(c, lse_body, &p, sizeof p, 1000 + work / 10);
 }

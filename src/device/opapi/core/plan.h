@@ -280,6 +280,10 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
+/* floyd_attention.c */
+ASN_PLANNER(floyd_attention);
+ASN_PLANNER(floyd_attention_grad);
+
 /* rnn.c, rnn_cells.c: arg 1 of rnn and rnn_backward is the LSTM, of lstm_cell the
  * gradient */
 ASN_PLANNER(rnn);
@@ -414,6 +418,7 @@ ASN_PLANNER(moe_combine);
 /* cache/compress.c: arg 1 is the gradient; indexer.c */
 ASN_PLANNER(nsa_compress);
 ASN_PLANNER(lightning_indexer);
+ASN_PLANNER(indexer_lse);
 
 /* nn/causal_conv.c, hyper.c: arg 1 is the gradient */
 ASN_PLANNER(causal_conv);

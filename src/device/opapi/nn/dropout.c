@@ -202,10 +202,11 @@ asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
     ASN_TRY(check_probability(c, 1));
     if (dtype >= 0) {
         int64_t type = asn_call_int(c, dtype);
-        if (type != ACL_FLOAT && type != ACL_FLOAT16 && type != ACL_BF16)
+        if (type != ACL_FLOAT && type != ACL_FLOAT16 && type != ACL_BF16 &&
+            type != ACL_DOUBLE)
             return asn_error_set(ASN_ERR_TYPE,
-                                 "%s: probDataType is %lld; it must be float32, float16 "
-                                 "or bfloat16",
+                                 "%s: probDataType is %lld; it must be float32, float16, "
+                                 "bfloat16 or float64",
                                  c->op->name, (long long)type);
     }
     ASN_TRY(check_mask(c, out, n));

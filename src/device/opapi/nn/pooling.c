@@ -197,6 +197,12 @@ static asn_status floating(const asnd_call *c, int i, int j) {
     return asn_call_floating(c, j);
 }
 
+/* What a maximum is taken of: real floating dtypes, or one of integers on both sides. */
+static asn_status ordered(const asnd_call *c, int i, int j) {
+    if (!asn_is_integer(asn_call_nd(c, i)->dtype)) return floating(c, i, j);
+    return asn_call_same_dtype(c, i, j);
+}
+
 /* A maximum of no elements is undefined; of no images there is none to compute. */
 static asn_status batch_only_empty(const asnd_call *c, int i, int spatial) {
     const asnd_nd *a = asn_call_nd(c, i);
@@ -253,7 +259,7 @@ asn_status asn_planner_max_pool(asnd_call *c) {
     pool_plan q;
     memset(&q, 0, sizeof q);
     ASN_TRY(asn_image_rank(c, 0, spatial));
-    ASN_TRY(floating(c, 0, 6));
+    ASN_TRY(ordered(c, 0, 6));
     ASN_TRY(batch_only_empty(c, 0, spatial));
     ASN_TRY(asn_pool_windows(c, &at, self, spatial, false, &q.w));
     ASN_TRY(asn_pool_shape(c, 6, self, spatial, &q.w));
