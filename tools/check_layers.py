@@ -51,6 +51,7 @@ INSIDE["device/opapi"] = {
     "array": {"core"},
     "quant": {"core"},
     "nn": {"core", "quant"},
+    "attention": {"core", "nn"},
     "rnn": {"core", "nn"},
     "vision": {"core", "nn"},
     "moe": {"core", "nn", "quant"},

@@ -244,11 +244,11 @@ ASN_PLANNER(rotary);
 ASN_PLANNER(rotary_grad);
 ASN_PLANNER(rope_cache);
 
-/* flash_plan.c; infer_plan.c: arg 1 has lengths of keys alone */
+/* attention/flash_plan.c, infer_plan.c: arg 1 has lengths of keys alone */
 ASN_PLANNER(flash_attention);
 ASN_PLANNER(infer_attention);
 
-/* attention_update.c */
+/* attention/attention_update.c */
 ASN_PLANNER(attention_update);
 ASN_PLANNER(ring_attention_update);
 
@@ -280,7 +280,7 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
-/* floyd_attention.c */
+/* attention/floyd_attention.c */
 ASN_PLANNER(floyd_attention);
 ASN_PLANNER(floyd_attention_grad);
 
