@@ -51,7 +51,6 @@ INSIDE["device/opapi"] = {
     "array": {"core"},
     "quant": {"core"},
     "nn": {"core", "quant"},
-    "attention": {"core", "nn"},
     "rnn": {"core", "nn"},
     "vision": {"core", "nn"},
     "moe": {"core", "nn", "quant"},

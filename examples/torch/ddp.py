@@ -52,6 +52,9 @@ def main():
         dist.all_reduce(total)
         if dist.get_rank() == 0:
             print(f"epoch {epoch + 1}: loss {total.item() / dist.get_world_size():.5f}", flush=True)
+    # The model before the group: where it goes last, PyTorch's gloo may wait for a thread of its own
+    # that waits for the interpreter's lock.
+    del model
     dist.destroy_process_group()
 
 

@@ -77,7 +77,9 @@ static asn_status keys_of(aclOpExecutor *e, const indexer_plan *p, const float *
     return ASN_OK;
 }
 
-/* The scores of one query from its products with n keys, of which `seen` count. */
+/* The scores of one query from its products with n keys, of which `seen` count: weighted
+ * sums over heads of what is above 0, in the heads' order, so that a score does not
+ * depend on how many tokens there are. */
 static void score_tokens(const float *dots, const float *w, int64_t heads, int64_t n,
                          int64_t seen, float *score) {
     for (int64_t t = 0; t < seen; t++) {
@@ -300,7 +302,10 @@ typedef struct {
     const int64_t *q_ends, *k_ends;
 } lse_plan;
 
-/* All queries of one sequence, to top and sum. */
+/* All queries of one sequence, to top and sum, which have a number for each row of q. The
+ * scores of a query are a vector as long as the sequence, used again for the next one.
+ * There are as many keys as queries at least (check_ends), so that each sees one and its
+ * greatest score is a number. */
 static asn_status lse_sequence(const lse_plan *p, const float *q, const float *w,
                                const span *qs, const asnd_view *keys, float *top,
                                float *sum, asnd_tmp *tmp) {
@@ -328,6 +333,9 @@ static asn_status lse_sequence(const lse_plan *p, const float *q, const float *w
     return ASN_OK;
 }
 
+/* Outputs may share memory with inputs: they are written when all sequences are done. The
+ * plan's ends are those that phase 1 was given; without them sequences are equally long.
+ * The temporaries of a sequence end with it. */
 static asn_status lse_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const lse_plan *p = plan;
     const asnd_nd *q_nd = asn_exec_nd(e, p->q), *k_nd = asn_exec_nd(e, p->k);
@@ -380,7 +388,8 @@ static asn_status take_ends(const asnd_call *c, int i, int64_t batch, int64_t al
     return ASN_OK;
 }
 
-/* Of each sequence there are at least as many keys as queries, so that all see one. */
+/* Of each sequence there are at least as many keys as queries, so that all see one; ends
+ * that do not ascend are found here, too. */
 static asn_status check_ends(const asnd_call *c, const lse_plan *p) {
     for (int64_t b = 0; b < p->batch; b++) {
         int64_t q = p->q_ends[b] - (b > 0 ? p->q_ends[b - 1] : 0);

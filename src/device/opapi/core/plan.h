@@ -239,16 +239,16 @@ ASN_PLANNER(softmax_backward);
 ASN_PLANNER(masked_softmax);
 ASN_PLANNER(masked_softmax_backward);
 
-/* rotary.c: arg is the mode of operators without one; rope_cache.c */
+/* rotary.c: arg is the mode of operators without one; cache/rope_cache.c */
 ASN_PLANNER(rotary);
 ASN_PLANNER(rotary_grad);
 ASN_PLANNER(rope_cache);
 
-/* attention/flash_plan.c, infer_plan.c: arg 1 has lengths of keys alone */
+/* flash_plan.c; infer_plan.c: arg 1 has lengths of keys alone */
 ASN_PLANNER(flash_attention);
 ASN_PLANNER(infer_attention);
 
-/* attention/attention_update.c */
+/* attention_update.c */
 ASN_PLANNER(attention_update);
 ASN_PLANNER(ring_attention_update);
 
@@ -280,7 +280,7 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
-/* attention/floyd_attention.c */
+/* floyd_attention.c */
 ASN_PLANNER(floyd_attention);
 ASN_PLANNER(floyd_attention_grad);
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/opapi/attention/infer_attention.h"
+#include "device/opapi/nn/infer_attention.h"
 
 /* Parameter i's tensor; NULL: it is absent, or the version has no such parameter. */
 static const asnd_nd *tensor(const asnd_call *c, int i) {

@@ -13,7 +13,7 @@
  * In the modes that name a triangle the mask is CANN's compressed one, of 2048 x 2048,
  * whose contents follow from the mode: they are not read.
  */
-#include "device/opapi/attention/attention.h"
+#include "device/opapi/nn/attention.h"
 
 #include <ctype.h>
 #include <string.h>

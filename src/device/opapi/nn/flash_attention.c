@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "device/opapi/attention/flash_attention.h"
+#include "device/opapi/nn/flash_attention.h"
 
 /* An output under way: what the kernel writes, and whether it must be moved. */
 typedef struct {

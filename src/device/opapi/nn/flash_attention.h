@@ -1,9 +1,9 @@
 /* CPU device, operators: the plan of FlashAttention, whose body is flash_attention.c and
  * whose planner flash_plan.c. */
-#ifndef ASN_DEVICE_OPAPI_ATTENTION_FLASH_ATTENTION_H
-#define ASN_DEVICE_OPAPI_ATTENTION_FLASH_ATTENTION_H
+#ifndef ASN_DEVICE_OPAPI_NN_FLASH_ATTENTION_H
+#define ASN_DEVICE_OPAPI_NN_FLASH_ATTENTION_H
 
-#include "device/opapi/attention/attention.h"
+#include "device/opapi/nn/attention.h"
 
 enum { ASN_FLASH_STATISTICS = 8 /* equal values a row */ };
 

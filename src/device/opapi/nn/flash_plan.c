@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "device/opapi/attention/flash_attention.h"
+#include "device/opapi/nn/flash_attention.h"
 
 /* Parameters by name, of all versions; -1: this one has none. */
 typedef struct {

@@ -13,7 +13,7 @@
  * Quantisation, left padding and shared prefixes are not computed: what belongs to them
  * must be NULL. The kernel is device/cpu/nn/attention.c's.
  */
-#include "device/opapi/attention/infer_attention.h"
+#include "device/opapi/nn/infer_attention.h"
 
 /* rows [0, n) of x as a view (n, heads, d). */
 static void rows_view(asnd_view *v, const asnd_rows *x, int64_t n, int64_t heads,

@@ -1,9 +1,9 @@
 /* CPU device, operators: the plan of attention of inference, whose body is
  * infer_attention.c and whose planner infer_plan.c. */
-#ifndef ASN_DEVICE_OPAPI_ATTENTION_INFER_ATTENTION_H
-#define ASN_DEVICE_OPAPI_ATTENTION_INFER_ATTENTION_H
+#ifndef ASN_DEVICE_OPAPI_NN_INFER_ATTENTION_H
+#define ASN_DEVICE_OPAPI_NN_INFER_ATTENTION_H
 
-#include "device/opapi/attention/attention.h"
+#include "device/opapi/nn/attention.h"
 
 /* Operands; -1: absent. lists: how many tensors keys (and values) are. */
 typedef struct {

@@ -3,8 +3,8 @@
  *
  * A layout names the dimensions: batch B, sequence S, head N, column D, H = N * D, and T
  * = all sequences in a row. */
-#ifndef ASN_DEVICE_OPAPI_ATTENTION_ATTENTION_H
-#define ASN_DEVICE_OPAPI_ATTENTION_ATTENTION_H
+#ifndef ASN_DEVICE_OPAPI_NN_ATTENTION_H
+#define ASN_DEVICE_OPAPI_NN_ATTENTION_H
 
 #include "device/cpu/nn/attention.h"
 #include "device/opapi/core/plan.h"
