@@ -406,7 +406,8 @@ static asn_status check_ends(const asnd_call *c, const lse_plan *p) {
 
 /* DenseLightningIndexerSoftmaxLse(queryIndex, keyIndex, weights, actualSeqLengthsQuery,
  * actualSeqLengthsKey, layout, sparseMode, preTokens, nextTokens, softmaxMax,
- * softmaxSum): the outputs are (B, 1, S), flat (1, T) */
+ * softmaxSum): the outputs are (B, 1, S), flat (1, T). Lengths are arrays of the host,
+ * which are checked at once. op-plugin documents sparseMode 3 alone. */
 asn_status asn_planner_indexer_lse(asnd_call *c) {
     lse_plan p = {.q = c->first[0], .k = c->first[1], .w = c->first[2]};
     bool flat, none;
