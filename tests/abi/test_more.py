@@ -61,6 +61,16 @@ def test_random():
             run(*call)
 
 
+def test_sigmoids_of_complex_numbers():
+    """As PyTorch has them: 1 / (1 + exp(-z)), and z times that."""
+    for dtype in (np.complex64, np.complex128):
+        z = (RNG.standard_normal((7, 5)) + 1j * RNG.standard_normal((7, 5))).astype(dtype)
+        want = 1 / (1 + np.exp(-z.astype(np.complex128)))
+        close(run("Sigmoid", z, np.empty_like(z)), want, rtol=1e-5)
+        close(run("Silu", z, np.empty_like(z)), z * want, rtol=1e-5)
+        close(run("InplaceSigmoid", z.copy()), want, rtol=1e-5)
+
+
 def test_layer_norm():
     x, w, b = RNG.standard_normal((4, 3, 5)), RNG.random((3, 5)), RNG.random((3, 5))
     mean, rstd = np.empty((4, 1, 1)), np.empty((4, 1, 1))

@@ -470,3 +470,10 @@ asn_status asn_planner_div_mode(asnd_call *c) {
     asn_dtype t = asn_ew_promote(c, &variants[2]);
     return asn_ew_plan(c, &variants[mode == 1 && asn_is_integer(t) ? 3 : mode]);
 }
+
+/* Sigmoid, Silu: the second variant is of complex numbers, which have no row of their own
+ * for it and are written out. */
+asn_status asn_planner_complex_apart(asnd_call *c) {
+    const asnd_ew *variants = c->op->detail;
+    return asn_ew_plan(c, &variants[asn_is_complex(asn_call_nd(c, 0)->dtype) ? 1 : 0]);
+}

@@ -16,6 +16,7 @@
 /* elementwise.c */
 ASN_PLANNER(elementwise);
 ASN_PLANNER(div_mode);
+ASN_PLANNER(complex_apart);
 
 /* reduce.c: arg is the kind; those up to ASN_REDUCE_PROD work on any dtype */
 typedef enum {
