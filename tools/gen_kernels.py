@@ -515,7 +515,7 @@ def args(isa):
             if dtype in ("int32", "int64", *FLOATS):
                 wide, rows = "i64" if "64" in dtype else "i32", f"rows_{tag}"
                 seen = f"v_seen_{SHORT[dtype]}(s, a, b)" if dtype in FLOATS else "(s)"
-                lanes += f"#define VEC asn_v_{SHORT[dtype]}\n#define INDEX asn_v_{wide}\n"
+                lanes += f"#define REGISTER asn_v_{SHORT[dtype]}\n#define INDEX asn_v_{wide}\n"
                 extreme = (
                     f"v_{name}_{SHORT[dtype]}(a, b)" if dtype in FLOATS else f"pick_{tag}(m, a, b)"
                 )

@@ -20,11 +20,11 @@
 #include "device/cpu/linalg/linalg_lanes.h"
 #include "device/cpu/loops/casts_avx2.h"
 #include "device/cpu/loops/half_casts.h"
-#include "device/cpu/loops/predicates_avx2.h"
+#include "device/cpu/loops/predicates.h"
 #include "device/cpu/math/complex_avx2.h"
-#include "device/cpu/math/divide_avx2.h"
+#include "device/cpu/math/divide.h"
 #include "device/cpu/math/exponents_avx512.h"
-#include "device/cpu/math/gcd_avx512.h"
+#include "device/cpu/math/gcd.h"
 #include "device/cpu/move/moves.h"
 #include "device/cpu/move/steps.h"
 #include "device/cpu/nn/conv_direct.h"
@@ -46,8 +46,9 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 #endif
 
 /* NEON, which every processor of aarch64 has: its row is the base with these tables.
- * Casts have loops for AVX2 and AVX-512 alone; transforms, matrices and what the table
- * generates are the compiler's own vectors. */
+ * Casts, quotients and comparisons have loops for AVX2 and AVX-512 alone, as compilers
+ * find NEON's instructions; transforms, matrices and what the table generates are the
+ * compiler's own vectors. */
 #if defined(__aarch64__)
 #define NEON(table) table
 #else
@@ -56,7 +57,8 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 
 static const asnd_context baseline = {
     .name = "baseline",
-    .fills = {asn_kernels_generated_baseline, asn_kernels_half_casts},
+    .fills = {asn_kernels_generated_baseline, asn_kernels_half_casts,
+              NEON(asn_kernels_gcd_neon)},
     .moves = asn_moves_baseline,
     .steps = &asn_steps_baseline,
     .masks = NEON(&asn_mask_neon),
@@ -91,7 +93,7 @@ static const asnd_context avx2 = {
     .name = "avx2",
     .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
               asn_kernels_half_casts, asn_kernels_half_casts_avx2, asn_kernels_casts_avx2,
-              asn_kernels_complex_avx2, asn_kernels_divide_avx2,
+              asn_kernels_complex_avx2, asn_kernels_divide_avx2, asn_kernels_gcd_avx2,
               asn_kernels_predicates_avx2},
     .moves = asn_moves_avx2,
     .steps = &asn_steps_baseline,
@@ -127,7 +129,8 @@ static const asnd_context avx512 = {
     .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
               asn_kernels_generated_avx512, asn_kernels_half_casts,
               asn_kernels_half_casts_avx512, asn_kernels_exponents_avx512,
-              asn_kernels_gcd_avx512},
+              asn_kernels_divide_avx512, asn_kernels_gcd_avx512,
+              asn_kernels_predicates_avx512},
     .moves = asn_moves_avx512,
     .steps = &asn_steps_avx512,
     .masks = &asn_mask_avx512,

@@ -15,74 +15,61 @@
 #include "device/cpu/loops/casts_avx2.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include "device/cpu/simd/number_lanes.h"
 
-#define INLINE  __attribute__((always_inline)) static inline
-#define SHIFTED 6755399441055744.0 /* 3 * 2^51 */
+/* Numbers at a time: a register of 64-bit ones, half a register of others. */
+enum { STEP = V_LANES_8 };
 
-/* ---- four at a time; false: they are to be converted one by one */
+/* ---- one register; false: its numbers are to be converted one by one */
+
+/* `zero`: where the upper words of 0 lie: 2^84, and half of all unsigned numbers where
+ * there is a sign. */
+INLINE asn_v_f64 from_words(asn_v_i64 x, double zero) {
+    const asn_v_i64 low = v_low_words(x, (asn_v_i64)v_every_f64(0x1p52));
+    const asn_v_u64 high = (asn_v_u64)x >> 32 ^ (asn_v_u64)v_every_f64(zero);
+    return ((asn_v_f64)high - v_every_f64(zero + 0x1p52)) + (asn_v_f64)low;
+}
 
 INLINE bool i64_f64(double *out, const int64_t *in) {
-    const __m256i x = _mm256_loadu_si256((const void *)in);
-    const __m256i low = _mm256_blend_epi32(x, _mm256_castpd_si256(_mm256_set1_pd(0x1p52)),
-                                           0xaa /* the upper halves */);
-    const __m256i high = _mm256_xor_si256(
-        _mm256_srli_epi64(x, 32), _mm256_castpd_si256(_mm256_set1_pd(0x1p84 + 0x1p63)));
-    const __m256d top = _mm256_sub_pd(_mm256_castsi256_pd(high),
-                                      _mm256_set1_pd(0x1p84 + 0x1p63 + 0x1p52));
-    _mm256_storeu_pd(out, _mm256_add_pd(top, _mm256_castsi256_pd(low)));
+    v_store(out, (asnd_lanes)from_words((asn_v_i64)v_load(in), 0x1p84 + 0x1p63));
     return true;
 }
 
 INLINE bool u64_f64(double *out, const uint64_t *in) {
-    const __m256i x = _mm256_loadu_si256((const void *)in);
-    const __m256i low =
-        _mm256_blend_epi32(x, _mm256_castpd_si256(_mm256_set1_pd(0x1p52)), 0xaa);
-    const __m256i high = _mm256_or_si256(_mm256_srli_epi64(x, 32),
-                                         _mm256_castpd_si256(_mm256_set1_pd(0x1p84)));
-    const __m256d top =
-        _mm256_sub_pd(_mm256_castsi256_pd(high), _mm256_set1_pd(0x1p84 + 0x1p52));
-    _mm256_storeu_pd(out, _mm256_add_pd(top, _mm256_castsi256_pd(low)));
+    v_store(out, (asnd_lanes)from_words((asn_v_i64)v_load(in), 0x1p84));
     return true;
 }
 
-/* False: a number is not in [-2^51, 2^51), where the way by float64 would round twice. */
+/* By float64, which rounds once where that is exact: in [-2^51, 2^51). */
 INLINE bool i64_f32(float *out, const int64_t *in) {
-    const __m256i x = _mm256_loadu_si256((const void *)in);
-    const __m256i moved = _mm256_add_epi64(x, _mm256_set1_epi64x(INT64_C(1) << 51));
-    if (!_mm256_testz_si256(moved, _mm256_set1_epi64x(-(INT64_C(1) << 52)))) return false;
-    const __m256d shifted = _mm256_set1_pd(SHIFTED);
-    const __m256i bits = _mm256_add_epi64(x, _mm256_castpd_si256(shifted));
-    _mm_storeu_ps(out,
-                  _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_castsi256_pd(bits), shifted)));
+    const asn_v_i64 x = (asn_v_i64)v_load(in);
+    const asn_v_i64 moved = x + v_every_i64(INT64_C(1) << 51);
+    if (v_meet((asnd_lanes)moved, (asnd_lanes)v_every_i64(-(INT64_C(1) << 52))))
+        return false;
+    v_narrow_f64(out, v_f64_of_i64(x));
     return true;
 }
 
-/* Four truncated numbers; false: a magnitude is 2^51 or more, or NaN. */
-INLINE bool whole(int64_t *out, __m256d x) {
-    const __m256d size = _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
-    const __m256d near = _mm256_cmp_pd(size, _mm256_set1_pd(0x1p51), _CMP_LT_OQ);
-    if (_mm256_movemask_pd(near) != 15) return false;
-    const __m256d shifted = _mm256_set1_pd(SHIFTED);
-    x = _mm256_round_pd(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    _mm256_storeu_si256((void *)out,
-                        _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(x, shifted)),
-                                         _mm256_castpd_si256(shifted)));
+/* Truncated numbers; false: a magnitude is 2^51 or more, or NaN. */
+INLINE bool whole(int64_t *out, asn_v_f64 x) {
+    const asn_v_f64 size = (asn_v_f64)((asn_v_i64)x & INT64_MAX);
+    if (!v_every_on_8(v_lt_f64(size, v_every_f64(0x1p51)))) return false;
+    v_store(out, (asnd_lanes)v_i64_of_f64(v_trunc_f64(x)));
     return true;
 }
 
 /* As C's casts, which NumPy's are: towards zero. */
 INLINE bool f64_i64(int64_t *out, const double *in) {
-    return whole(out, _mm256_loadu_pd(in));
+    return whole(out, (asn_v_f64)v_load(in));
 }
 
 INLINE bool f32_i64(int64_t *out, const float *in) {
-    return whole(out, _mm256_cvtps_pd(_mm_loadu_ps(in)));
+    return whole(out, v_widen_f64(in));
 }
 
 /* ---- the loops */
 
-/* Vectors of four; those that refuse, and the last elements, by C's own casts. */
+/* Registers that refuse, and the last elements, by C's own casts. */
 #define LOOP(name, from, to)                                                             \
     static void cast_##name(int64_t n, void *dst, const void *a, const void *b,          \
                             const void *c) {                                             \
@@ -90,9 +77,9 @@ INLINE bool f32_i64(int64_t *out, const float *in) {
         to *out = dst;                                                                   \
         int64_t i = 0;                                                                   \
         (void)b, (void)c;                                                                \
-        for (; i + 4 <= n; i += 4)                                                       \
+        for (; i + STEP <= n; i += STEP)                                                 \
             if (!name(out + i, in + i))                                                  \
-                for (int j = 0; j < 4; j++)                                              \
+                for (int j = 0; j < STEP; j++)                                           \
                     out[i + j] = (to)in[i + j];                                          \
         for (; i < n; i++)                                                               \
             out[i] = (to)in[i];                                                          \
@@ -103,19 +90,16 @@ LOOP(i64_f32, int64_t, float)
 LOOP(f64_i64, double, int64_t)
 LOOP(f32_i64, float, int64_t)
 
-/* The low halves of numbers, eight at a time. */
-static void cast_64_32(int64_t n, void *dst, const void *a, const void *b,
-                       const void *c) {
+/* The low halves of numbers, two registers at a time. */
+static void cast_i64_i32(int64_t n, void *dst, const void *a, const void *b,
+                         const void *c) {
     const int64_t *in = a;
     int32_t *out = dst;
     int64_t i = 0;
     (void)b, (void)c;
-    for (; i + 8 <= n; i += 8) {
-        const __m256 low = _mm256_loadu_ps((const float *)(in + i)),
-                     high = _mm256_loadu_ps((const float *)(in + i + 4));
-        const __m256i mixed = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
-        _mm256_storeu_si256((void *)(out + i), _mm256_permute4x64_epi64(mixed, 0xd8));
-    }
+    for (; i + 2 * STEP <= n; i += 2 * STEP)
+        v_store(out + i, (asnd_lanes)v_words((asn_v_i64)v_load(in + i),
+                                             (asn_v_i64)v_load(in + i + STEP)));
     for (; i < n; i++)
         out[i] = (int32_t)in[i];
 }
@@ -129,6 +113,6 @@ void asn_kernels_casts_avx2(asnd_kernels *k) {
     k->cast[ASN_F32][ASN_I64] = cast_f32_i64;
     for (int from = 0; from < 2; from++)
         for (int to = 0; to < 2; to++)
-            k->cast[from ? ASN_U64 : ASN_I64][to ? ASN_U32 : ASN_I32] = cast_64_32;
+            k->cast[from ? ASN_U64 : ASN_I64][to ? ASN_U32 : ASN_I32] = cast_i64_i32;
 }
 #endif
