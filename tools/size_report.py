@@ -2,7 +2,7 @@
 
 usage: size_report.py [--limit-file N] [--limit-function N] [--folders]
 
-Prints C files past 800 lines, functions past 60 lines and folders with comments in fewer than 14 of a
+Prints C files past 800 lines, functions past 60 lines and folders with comments in fewer than 15 of a
 hundred lines (the house's limits); exits 1 when a file is past twice its limit, or for such a folder.
 `--folders` adds a table: each folder's files, lines, and how many lines in a hundred hold a comment. Functions are found by clang-format's layout: a line that starts in column 0
 and ends in `{`, up to `}` in column 0. Standard library only.
@@ -12,7 +12,7 @@ import argparse
 import pathlib
 import sys
 
-LEAST_TOLD = 14  # fifteen is the aim; lines of a hundred with comments, in each folder
+LEAST_TOLD = 15  # lines of a hundred with comments, in each folder
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

@@ -61,6 +61,7 @@ static bool is_plain(const asnp_reduce_options *o) {
 static asnp_status number_result(const asn_scalar *value, asnp_array **out) {
     const asn_operand number = {.scalar = *value};
     asn_array made;
+    /* Of the value's own dtype: bool of any, the input's of maximum. */
     return asn_capi_wrap(asn_full(&made, (asn_dtype)value->dtype, 0, NULL, 'C', &number),
                          &made, out);
 }
@@ -69,6 +70,7 @@ static asnp_status number_result(const asn_scalar *value, asnp_array **out) {
 static asn_status reduce_whole(asn_op op, const asnp_array *a, asn_scalar *value,
                                bool *done) {
     bool truth;
+    /* any and all of an array of any size may stop at the first element that decides. */
     *done = asn_direct_reduce(op, &a->array, value);
     if (*done || (op != ASN_OP_LOGICAL_OR && op != ASN_OP_LOGICAL_AND)) return ASN_OK;
     ASN_TRY(asn_truth_reduce(op, &a->array, &truth, done));

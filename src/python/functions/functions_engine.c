@@ -60,6 +60,7 @@ static PyObject *f_doc(PyObject *const *v) {
 static PyObject *f_lazy(PyObject *const *v) {
     bool on = true, before = false;
     if (asn_bool_from_py(v[0], &on) < 0) return NULL;
+    /* Switched off, what is recorded runs first: its exceptions belong to this line. */
     ASN_PY_TRY(asn_set_lazy(on, &before));
     return asn_fp_check() < 0 ? NULL : PyBool_FromLong(before);
 }
@@ -97,16 +98,18 @@ static PyObject *f_is_recorded(PyObject *const *v) {
     return PyBool_FromLong(asn_is_recorded(asn_of(v[0])));
 }
 
-/* (kind): what full reductions and indices of single elements give from now on; the
- * previous kind. A function under trace has arrays of no dimensions either way
- * (asn_gives_scalars). */
 /* Who calls the __array_ufunc__ of other types, with (method, arguments, keywords). */
 static PyObject *f_on_override(PyObject *const *v) {
     Py_XSETREF(asn_py.override_hook, v[0] == Py_None ? NULL : Py_NewRef(v[0]));
     Py_RETURN_NONE;
 }
 
+/* (kind): what full reductions and indices of single elements give from now on; the
+ * previous kind. A function under trace has arrays of no dimensions either way
+ * (asn_gives_scalars). */
 static PyObject *f_set_scalars(PyObject *const *v) {
+    /* "numpy": NumPy's scalars, as NumPy has them; "array": arrays of no dimensions,
+     * which do not wait for the device. */
     bool before = ASN_READ(asn_py.scalars_switch);
     bool numpy =
         PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "numpy") == 0;
@@ -123,6 +126,7 @@ static PyObject *f_set_scalars(PyObject *const *v) {
 
 /* (array): the static method ndarray.from_numpy as a function: always a copy. */
 static PyObject *f_from_numpy(PyObject *const *v) {
+    /* Subclasses of NumPy's arrays, too; their elements alone are taken. */
     if (PyArray_Check(v[0])) return asn_from_numpy(v[0], true, false);
     PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, got %s",
                  Py_TYPE(v[0])->tp_name);
@@ -156,6 +160,8 @@ static int read_device(PyObject *obj, int *out) {
 static PyObject *f_set_device(PyObject *const *v) {
     int device, before;
     if (read_device(v[0], &device) < 0) return NULL;
+    /* A number without a device is refused by the core, which knows how many there are.
+     */
     ASN_PY_TRY(asn_device_get(&before));
     ASN_PY_TRY(asn_device_set(device));
     return PyLong_FromLong(before);

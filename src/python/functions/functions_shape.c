@@ -53,6 +53,7 @@ static PyObject *f_matrix_transpose(PyObject *const *v) {
  * a bit for each, of ndim dimensions and `more` (0 or 1) for each number: expand_dims
  * counts axes of its result. *count: how many. -1: an error, repeats among them. */
 static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_t *mask) {
+    /* NumPy iterates over tuples and lists alone; anything else must be one index. */
     bool many = PyTuple_CheckExact(axis) || PyList_CheckExact(axis);
     PyObject *items = many ? PySequence_Tuple(axis) : PyTuple_Pack(1, axis);
     Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
@@ -123,6 +124,7 @@ static PyObject *f_broadcast_to(PyObject *const *v) {
     PyObject *plain = broadcast_plain(v);
     if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
         return plain;
+    /* The result is finalised from the array that was given, as NumPy's is. */
     /* The view's base goes with it. */
     return asn_subclass_keep(plain, v[0]);
 }
@@ -219,6 +221,8 @@ static PyObject *f_clip(PyObject *const *v) {
     PyObject *low = v[1], *high = v[2];
     bool old = !asn_is_no_value(low) || !asn_is_no_value(high);
     bool new = !asn_is_no_value(v[4]) || !asn_is_no_value(v[5]);
+    /* One bound of the old spelling without the other is a missing argument; of the new
+     * spelling it leaves the other side open. */
     if (old && (asn_is_no_value(low) || asn_is_no_value(high))) {
         PyErr_Format(PyExc_TypeError,
                      "clip() missing 1 required positional argument: '%s'",

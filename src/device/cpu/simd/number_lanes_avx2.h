@@ -57,6 +57,7 @@ INLINE asnd_on_8 v_negative_i64(asn_v_i64 x) {
 INLINE asnd_on_4 v_negative_i32(asn_v_i32 x) {
     return x >> 31;
 }
+/* The signs of all lanes as a number: a mask has them all or none. */
 INLINE bool v_some_8(asnd_on_8 on) {
     return _mm256_movemask_pd((__m256d)on) != 0;
 }
@@ -66,6 +67,7 @@ INLINE bool v_every_on_8(asnd_on_8 on) {
 INLINE bool v_some_4(asnd_on_4 on) {
     return _mm256_movemask_ps((__m256)on) != 0;
 }
+/* A blend looks at each lane's first bit alone. */
 INLINE asn_v_f64 v_pick_f64(asnd_on_8 on, asn_v_f64 a, asn_v_f64 b) {
     return (asn_v_f64)_mm256_blendv_pd((__m256d)b, (__m256d)a, (__m256d)on);
 }
@@ -94,9 +96,11 @@ INLINE void v_flags_4(char *out, const asnd_on_4 *on) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     v_store(out, _mm256_permutevar8x32_epi32(bytes, order));
 }
+/* The test does the and itself, and leaves a flag for the branch. */
 INLINE bool v_meet(asnd_lanes x, asnd_lanes y) {
     return !_mm256_testz_si256(x, y);
 }
+/* By halves: four lanes, two, one. */
 INLINE uint64_t v_or_8(asnd_lanes x) {
     __m128i two = _mm_or_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
     return (uint64_t)(_mm_cvtsi128_si64(two) | _mm_extract_epi64(two, 1));
@@ -158,6 +162,7 @@ INLINE asn_v_i64 v_abs_i64(asn_v_i64 x) {
     const asn_v_i64 sign = x < 0;
     return (x ^ sign) - sign;
 }
+/* Half a register of memory, or a quarter: no byte is read but the lanes'. */
 INLINE asn_v_i32 v_widen_4(const void *p, int item, bool sign) {
     if (item == 4) return (asn_v_i32)v_load(p);
     if (item == 1) {
@@ -172,6 +177,7 @@ INLINE asn_v_i64 v_widen_8(const void *p, int item, bool sign) {
     const __m128i x = _mm_loadu_si128(p);
     return (asn_v_i64)(sign ? _mm256_cvtepi32_epi64(x) : _mm256_cvtepu32_epi64(x));
 }
+/* The shuffle takes words from both, within halves; then halves change places. */
 INLINE asn_v_i32 v_words(asn_v_i64 a, asn_v_i64 b) {
     const __m256 mixed = _mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
     return (asn_v_i32)_mm256_permute4x64_epi64((__m256i)mixed, 0xd8);
@@ -211,6 +217,7 @@ INLINE asn_v_i64 v_wide_low(asn_v_i32 x) {
 INLINE asn_v_i64 v_wide_high(asn_v_i32 x) {
     return (asn_v_i64)_mm256_cvtepu32_epi64(_mm256_extracti128_si256((__m256i)x, 1));
 }
+/* The product of the low words of 64-bit lanes; of whole lanes there is none. */
 INLINE asn_v_i64 v_wide_product_low(asn_v_i32 x, asn_v_i32 y) {
     return (asn_v_i64)_mm256_mul_epu32((__m256i)v_wide_low(x), (__m256i)v_wide_low(y));
 }
@@ -222,6 +229,8 @@ INLINE asn_v_i64 v_wide_product_high(asn_v_i32 x, asn_v_i32 y) {
 
 #define V_SHIFTED 6755399441055744.0 /* 3 * 2^51 */
 
+/* A float64 from 2^52 on has its units in the last place: adding x to the bits adds x
+ * to the number, as long as the exponent stays. */
 INLINE asn_v_f64 v_f64_of_i64(asn_v_i64 x) {
     const asn_v_f64 shifted = v_every_f64(V_SHIFTED);
     return (asn_v_f64)(x + (asn_v_i64)shifted) - shifted;
@@ -250,6 +259,7 @@ INLINE asn_v_i32 v_i32_of_f64(asn_v_f64 low, asn_v_f64 high, bool sign) {
     return (asn_v_i32)x ^ (sign ? 0 : INT32_MIN);
 }
 
+/* A register of float64 is half a register of float32. */
 INLINE asn_v_f64 v_widen_f64(const void *p) {
     return (asn_v_f64)_mm256_cvtps_pd(_mm_loadu_ps(p));
 }

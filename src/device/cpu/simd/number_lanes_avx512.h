@@ -29,6 +29,7 @@ enum { V_FLAGS = 64 };
     INLINE asnd_on_4 v_##name##_u32(asn_v_u32 a, asn_v_u32 b) {                          \
         return _mm512_cmp_epu32_mask((__m512i)a, (__m512i)b, integers);                  \
     }
+/* The quiet predicates of floats: a NaN is less than nothing and unlike everything. */
 COMPARE(lt, _CMP_LT_OQ, _MM_CMPINT_LT)
 COMPARE(le, _CMP_LE_OQ, _MM_CMPINT_LE)
 COMPARE(eq, _CMP_EQ_OQ, _MM_CMPINT_EQ)
@@ -92,6 +93,8 @@ ROUND(trunc, _MM_FROUND_TO_ZERO)
 INLINE asn_v_f64 v_fnma_f64(asn_v_f64 a, asn_v_f64 b, asn_v_f64 c) {
     return (asn_v_f64)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 }
+/* Under a mask that zeroes: lanes that are off divide nothing and raise nothing, and cost
+ * no move of their own. */
 INLINE asn_v_f64 v_quotient_f64(asnd_on_8 on, asn_v_f64 a, asn_v_f64 b) {
     return (asn_v_f64)_mm512_maskz_div_pd(on, (__m512d)a, (__m512d)b);
 }
@@ -130,11 +133,14 @@ INLINE asn_v_i64 v_widen_8(const void *p, int item, bool sign) {
     const __m256i x = _mm256_loadu_si256(p);
     return (asn_v_i64)(sign ? _mm512_cvtepi32_epi64(x) : _mm512_cvtepu32_epi64(x));
 }
+/* Two moves that narrow and one that joins; a permutation of both registers would hold a
+ * third one for its index. */
 INLINE asn_v_i32 v_words(asn_v_i64 a, asn_v_i64 b) {
     const __m256i low = _mm512_cvtepi64_epi32((__m512i)a),
                   high = _mm512_cvtepi64_epi32((__m512i)b);
     return (asn_v_i32)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
+/* Moves that narrow keep the low bytes; those that saturate have other names. */
 INLINE void v_narrow_4(void *p, int item, asn_v_i32 x) {
     if (item == 4)
         v_store(p, (asnd_lanes)x);
@@ -155,6 +161,8 @@ INLINE asn_v_i64 v_wide_low(asn_v_i32 x) {
 INLINE asn_v_i64 v_wide_high(asn_v_i32 x) {
     return (asn_v_i64)_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64((__m512i)x, 1));
 }
+/* The low words of 64-bit lanes multiplied: one micro-operation, where the product of
+ * whole lanes takes three. */
 INLINE asn_v_i64 v_wide_product_low(asn_v_i32 x, asn_v_i32 y) {
     return (asn_v_i64)_mm512_mul_epu32((__m512i)v_wide_low(x), (__m512i)v_wide_low(y));
 }
@@ -170,6 +178,7 @@ INLINE asn_v_f64 v_f64_of_i64(asn_v_i64 x) {
 INLINE asn_v_i64 v_i64_of_f64(asn_v_f64 x) {
     return (asn_v_i64)_mm512_cvttpd_epi64((__m512d)x);
 }
+/* Unsigned words have conversions of their own, both ways. */
 INLINE asn_v_f64 v_f64_of_words(__m256i x, bool sign) {
     return (asn_v_f64)(sign ? _mm512_cvtepi32_pd(x) : _mm512_cvtepu32_pd(x));
 }

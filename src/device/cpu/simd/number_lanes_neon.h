@@ -17,6 +17,7 @@ INLINE asnd_on_4 v_ne_f32(asn_v_f32 a, asn_v_f32 b) {
     return (asnd_on_4)(a != b);
 }
 
+/* The largest word tells whether there is a bit: one step across the register. */
 INLINE bool v_meet(asnd_lanes x, asnd_lanes y) {
     return vmaxvq_u32((uint32x4_t)vandq_u8(x, y)) != 0;
 }
@@ -26,6 +27,7 @@ INLINE bool v_some_8(asnd_on_8 on) {
 INLINE bool v_some_4(asnd_on_4 on) {
     return v_meet((asnd_lanes)on, (asnd_lanes)on);
 }
+/* Selected bit by bit. */
 INLINE asn_v_f64 v_pick_f64(asnd_on_8 on, asn_v_f64 a, asn_v_f64 b) {
     return (asn_v_f64)vbslq_f64((uint64x2_t)on, (float64x2_t)a, (float64x2_t)b);
 }
@@ -84,6 +86,7 @@ INLINE asn_v_i32 v_widen_4(const void *p, int item, bool sign) {
         if (sign) return (asn_v_i32)vmovl_s16(vld1_s16(p));
         return (asn_v_i32)vmovl_u16(vld1_u16(p));
     }
+    /* As a number: a load of eight bytes could leave the memory. */
     uint32_t four; /* bytes */
     __builtin_memcpy(&four, p, 4);
     if (sign) return (asn_v_i32)vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(four))));
@@ -94,6 +97,7 @@ INLINE asn_v_i64 v_widen_8(const void *p, int item, bool sign) {
     if (sign) return (asn_v_i64)vmovl_s32(vld1_s32(p));
     return (asn_v_i64)vmovl_u32(vld1_u32(p));
 }
+/* Every other word of both: the low ones. */
 INLINE asn_v_i32 v_words(asn_v_i64 a, asn_v_i64 b) {
     return (asn_v_i32)vuzp1q_u32((uint32x4_t)a, (uint32x4_t)b);
 }
@@ -132,6 +136,7 @@ INLINE asn_v_i64 v_wide_product_high(asn_v_i32 x, asn_v_i32 y) {
 
 /* ---- conversions */
 
+/* Exact both ways, of whole numbers below 2^53. */
 INLINE asn_v_f64 v_f64_of_i64(asn_v_i64 x) {
     return (asn_v_f64)vcvtq_f64_s64((int64x2_t)x);
 }

@@ -93,6 +93,8 @@ static void score_tokens(const float *dots, const float *w, int64_t heads, int64
 static asn_status choose(const indexer_plan *p, const float *dots, const float *w,
                          int64_t n, int64_t seen, asnd_tmp *tmp, int32_t *index,
                          float *value) {
+    /* w . max(dots, 0), a sum over a few dozen heads: less work than the products before
+     * it, which have `size` terms for each of these. */
     float *score = asn_tmp_alloc(tmp, (size_t)(n > 0 ? n : 1) * sizeof *score);
     if (score == NULL) return ASN_ERR_MEMORY;
     score_tokens(dots, w, p->heads, n, seen, score);
@@ -131,6 +133,9 @@ static asn_status sequence(const indexer_plan *p, const float *q, const float *w
     asn_view_swap_last(&turned);
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){p->heads, n}, &dots));
     for (int64_t i = 0; i < qs->n; i++) {
+        /* Causal: queries are the last qs->n of the n tokens, so that query i has n -
+         * (qs->n
+         * - 1 - i) tokens up to itself. */
         int64_t row = qs->from + i, seen = p->causal ? n - (qs->n - 1 - i) : n;
         asnd_tmp own = {0};
         asn_view_plain(&heads, ASN_F32, 2, (int64_t[]){p->heads, p->size},
@@ -229,6 +234,7 @@ static asn_status check_shapes(const asnd_call *c, indexer_plan *p) {
     if (nk == 3) want[2] = p->size;
     ASN_TRY(asn_call_same_shape(c, 1, nk, want));
     ASN_TRY(asn_call_same_shape(c, 2, nq - 1, q->shape));
+    /* sparseIndices and sparseValues (B, S, 1, count) or (T, 1, count). */
     int64_t out[4] = {q->shape[0], nq == 4 ? q->shape[1] : 1, 1, p->count};
     if (nq == 3) out[2] = p->count;
     ASN_TRY(asn_call_position_dtype(c, 13));
@@ -288,6 +294,7 @@ asn_status asn_planner_lightning_indexer(asnd_call *c) {
     /* Without keys there are places still, all -1. */
     if (asn_nd_size(asn_call_nd(c, 13)) == 0) return ASN_OK;
     p.index = c->first[13];
+    /* Every query element meets every key: a tenth of a nanosecond for each pair. */
     double work = (double)asn_nd_size(q) * (double)(k->shape[0] * k->shape[1]);
     return asn_call_keep(c, indexer_body, &p, sizeof p, 1000 + work / 10);
 }

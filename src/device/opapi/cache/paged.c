@@ -35,6 +35,8 @@ static asn_status cache_of(const asnd_nd *a, bool in_parts, asnd_tmp *tmp,
     x->blocks = a->shape[0];
     x->block = a->shape[in_parts ? 2 : 1];
     x->parts = in_parts ? a->shape[1] : 1;
+    /* A row is what lies on end: a whole token, or one part of it, whose other parts are
+     * blockSize rows apart. */
     int64_t last = in_parts ? a->shape[3] : a->shape[2] * a->shape[3];
     int64_t shape[] = {x->blocks * x->block * x->parts, last};
     asn_view_plain(&x->rows, a->dtype, 2, shape, packed.nd.data);
@@ -110,6 +112,7 @@ static asn_status slots_of(aclOpExecutor *e, const paged_plan *p, const paged_ca
     *count = 0;
     for (int64_t i = 0; i < table->shape[0]; i++) {
         int64_t length = p->sums ? lengths[i + 1] - lengths[i] : lengths[i];
+        /* seqOffset counts tokens to leave out in front: whole blocks of the table. */
         int64_t first = offset ? offset[i] / x->block : 0;
         for (int64_t j = 0; j < length && *count < n; j++) {
             int64_t b = first + j / x->block, id = -1;
@@ -162,6 +165,7 @@ static asn_status check_pair(const asnd_call *c, int tokens, int cache, paged_pl
     ASN_TRY(asn_call_rank(c, tokens, 3, 3));
     ASN_TRY(asn_call_rank(c, cache, 4, 4));
     ASN_TRY(asn_call_same_dtype(c, tokens, cache));
+    /* Parts need not be heads: only the elements of a token must be as many. */
     bool fits = p->in_parts ? b->shape[1] * b->shape[3] == a->shape[1] * a->shape[2]
                             : b->shape[2] == a->shape[1] && b->shape[3] == a->shape[2];
     char s[ASN_SHAPE_TEXT], t[ASN_SHAPE_TEXT];
@@ -237,6 +241,8 @@ asn_status asn_planner_gather_paged(asnd_call *c) {
     ASN_TRY(asn_call_rank(c, 2, 2, 2));
     ASN_TRY(asn_call_position_dtype(c, 2));
     ASN_TRY(asn_call_position_dtype(c, 3));
+    /* blockTables (batch, blocks); seqLens (batch), or their sums with a 0 in front
+     * (batch + 1). */
     int64_t batch = asn_call_nd(c, 2)->shape[0], want = batch + (p.sums ? 1 : 0);
     ASN_TRY(asn_call_same_shape(c, 3, 1, &want));
     if (c->first[6] >= 0) {

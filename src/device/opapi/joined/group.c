@@ -8,6 +8,8 @@
  * forgotten. */
 asn_status asn_join_group(asnd_call *c, const char *parameter, uint32_t *ranks,
                           uint32_t *rank) {
+    /* asnrtGroups is a table of functions that libhccl leaves with the runtime when it is
+     * loaded, so that this library does not link to it. */
     const char *name = c->args[asn_call_param_named(c, parameter)].p;
     const asnrtGroups *groups = asnrtGroupsGet();
     if (groups == NULL)
@@ -25,6 +27,7 @@ asn_status asn_join_group(asnd_call *c, const char *parameter, uint32_t *ranks,
 /* A failure keeps its sentence, with the stream's code for what went wrong outside. */
 static asn_status call_group(aclOpExecutor *e, const asnrtGroupCall *call) {
     if (asnrtGroupsGet()->call(e->place, e->name, call) == 0) return ASN_OK;
+    /* The message is libhccl's own: it knows what the other ranks did. */
     const char *text = aclGetRecentErrMsg();
     return asn_error_set(ASN_ERR_RUNTIME, "%s", text != NULL ? text : "failed");
 }
@@ -75,6 +78,9 @@ asn_status asn_join_exchange(aclOpExecutor *e, asn_dtype dtype, const void *from
 asn_status asn_join_permute(const int64_t *counts, uint32_t ranks, int64_t experts,
                             bool back, int64_t bytes, const char *from, char *to,
                             asnd_tmp *tmp) {
+    /* counts (ranks, experts). An exchange wants and brings rows by rank, a product for
+     * each expert wants them by expert: rank r's rows for expert j start behind those of
+     * all ranks before r (by rank), or of all experts before j (by expert). */
     int64_t *by_rank = asn_tmp_alloc(tmp, ranks * sizeof *by_rank), sum = 0;
     if (by_rank == NULL) return ASN_ERR_MEMORY;
     for (uint32_t r = 0; r < ranks; r++) {
@@ -102,6 +108,7 @@ asn_status asn_join_rows(aclOpExecutor *e, asn_dtype dtype, int64_t width,
                          int64_t experts, const void *from, void *to, asnd_tmp *tmp) {
     int64_t *n = asn_tmp_alloc(tmp, 2 * (size_t)ranks * sizeof *n);
     if (n == NULL) return ASN_ERR_MEMORY;
+    /* sends and receives (ranks, experts): rows; width: elements of a row. */
     for (uint32_t r = 0; r < ranks; r++) {
         n[r] = n[ranks + r] = 0;
         for (int64_t j = 0; j < experts; j++) {

@@ -44,6 +44,7 @@ typedef struct {
 /* to (m / ranks, ranks * k) = the pieces in `from` (ranks, m / ranks, k) side by side. */
 static asn_status side_by_side(const join_plan *p, asn_dtype dtype, void *from,
                                void *to) {
+    /* A copy, since a product reads its left matrix with one stride between rows. */
     int64_t few = p->m / p->ranks, shape[] = {p->ranks, few, p->k};
     int64_t turned[] = {few, p->ranks, p->k};
     asnd_view v, out;
@@ -90,6 +91,8 @@ static asn_status do_before(aclOpExecutor *e, const join_plan *p, asnd_tmp *tmp)
             e->operands[p->scale].nd.data = (char *)all;
         }
     } else {
+        /* Every rank sends and gets pieces of m / ranks rows: the counts are all equal.
+         */
         int64_t each[ASN_ND_MAX_DIMS], *counts = each;
         if (p->ranks > ASN_ND_MAX_DIMS)
             counts = asn_tmp_alloc(tmp, p->ranks * sizeof *counts);
@@ -185,6 +188,7 @@ static asn_status reduce_quantised(aclOpExecutor *e, const join_plan *p, asnd_tm
 static asn_status exchange_columns(aclOpExecutor *e, const join_plan *p, char *to,
                                    asnd_tmp *tmp) {
     const asnd_nd *y = asn_exec_nd(e, p->y);
+    /* (m, ranks, few) to (ranks, m, few): what rank r gets lies on end. */
     int64_t few = p->n / p->ranks, shape[] = {p->m, p->ranks, few};
     int64_t turned[] = {p->ranks, p->m, few};
     int64_t *counts = asn_tmp_alloc(tmp, p->ranks * sizeof *counts);
@@ -276,6 +280,7 @@ static int either(const asnd_call *c, const char *one, const char *other) {
 
 /* Chooses the product by the operator's parameters and plans it. */
 static asn_status plan_product(asnd_call *c, join_plan *p) {
+    /* Versions name the same operands differently, with and without "Optional". */
     int bias = either(c, "bias", "biasOptional");
     int dequant = either(c, "dequantScale", "x2ScaleOptional");
     int anti = asn_call_operand_named(c, "antiquantScale");
@@ -334,6 +339,8 @@ static asn_status take_shapes(asnd_call *c, join_plan *p, bool turned) {
     p->n = x2->shape[turned ? 0 : 1];
     /* What is cut among the ranks has no rest: CANN's pages ask for that, and pieces
      * of several lengths would have no place in the output's shape. */
+    /* x1 (m, k) or (b, s, k) of MatmulAllReduce, x2 (k, n), or (n, k) with transposeX2.
+     */
     bool cut = p->before == EXCHANGE || p->after == SCATTER;
     int64_t whole = p->after == EXCHANGE ? p->n : p->m;
     if ((cut || p->after == EXCHANGE) && whole % p->ranks != 0)
@@ -373,6 +380,7 @@ static asn_status take_rows(const asnd_call *c, join_plan *p) {
     p->rows = either(c, "pertokenScaleOptional", "x1ScaleOptional");
     if (p->rows < 0) p->rows = asn_call_operand_named(c, "x1Scale");
     if (p->rows < 0) return ASN_OK;
+    /* (m) or (m, 1): only how many there are counts. */
     const asnd_nd *a = &c->e->operands[p->rows].nd;
     if (a->dtype == ASN_F32 && asn_nd_size(a) == p->m) return ASN_OK;
     char got[ASN_SHAPE_TEXT];
@@ -455,6 +463,8 @@ asn_status asn_planner_joined_product(asnd_call *c) {
     p.x2 = c->first[1];
     p.out = c->first[out];
     p.x3 = either(c, "x3", "x3Optional");
+    /* The left matrix as the product reads it: (ranks m, k) of gathered rows, (m / ranks,
+     * ranks k) of exchanged pieces. */
     int64_t left[] = {p.m, p.k};
     if (p.before == GATHER) left[0] *= p.ranks;
     if (p.before == EXCHANGE) {

@@ -64,6 +64,8 @@ static asn_status write_experts(aclOpExecutor *e, const gate_plan *p, asnd_view 
     }
     ASN_TRY(matrix_to(asn_exec_nd(e, p->expert), expert));
     if (p->row < 0) return ASN_OK;
+    /* rowIdx numbers all choices: first the best of every token, then the second best, as
+     * routing serves them where an expert has room for few. */
     for (int64_t i = 0; i < p->rows; i++) /* columns one after the other */
         for (int64_t j = 0; j < p->k; j++)
             at[i * p->k + j] = j * p->rows + i;
@@ -103,6 +105,7 @@ static asn_status softmax_gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
 /* Scores of all groups but the best ones become -infinity. */
 static asn_status keep_groups(const gate_plan *p, asnd_view *chosen, asnd_tmp *tmp) {
     int64_t each = p->n / p->groups, tops = p->two ? 2 : 1;
+    /* chosen (rows, n) read as (rows, groups, n / groups). */
     asnd_view cut, top, best, score, hidden;
     asn_view_plain(&cut, chosen->nd.dtype, 3, (int64_t[]){p->rows, p->groups, each},
                    chosen->nd.data);
@@ -133,6 +136,7 @@ static asn_status keep_groups(const gate_plan *p, asnd_view *chosen, asnd_tmp *t
         hide[i] = true;
     for (int64_t i = 0; i < p->rows * p->best_groups; i++)
         hide[i / p->best_groups * p->groups + at[i]] = false;
+    /* Hidden rather than cut out: positions in a row stay the experts' numbers. */
     asn_view_broadcast(&hidden, 3, cut.shape);
     asnd_prog g;
     asn_prog_begin(&g, 3, cut.shape, 0);
@@ -150,6 +154,8 @@ static void weigh(const gate_plan *p, const asnd_view *s, const asnd_view *exper
     for (int64_t i = 0; i < p->rows; i++) {
         double sum = 0, v;
         for (int pass = 0; pass < 2; pass++)
+            /* First pass: the sum; second: the weights. Softmax's scores are not divided
+             * again: the k best keep the shares of all that they have. */
             for (int64_t j = 0; j < p->k; j++) {
                 int64_t from = i * p->n + at[i * p->k + j], to = i * p->k + j;
                 v = s->nd.dtype == ASN_F64 ? ((const double *)(void *)s->nd.data)[from]
@@ -254,6 +260,7 @@ static asn_status check_best(const asnd_call *c, int64_t k) {
     if (k < 1 || k > shape[x->ndim - 1])
         return asn_error_set(ASN_ERR_VALUE, "%s: k is %lld; x has %lld experts",
                              c->op->name, (long long)k, (long long)shape[x->ndim - 1]);
+    /* (rows, k) or (batch, rows, k), as x is (rows, n) or (batch, rows, n). */
     shape[x->ndim - 1] = k;
     for (int i = 0; i < 3; i++) {
         int at = asn_call_param_named(c, names[i]);
@@ -322,6 +329,8 @@ static asn_status take_table(const asnd_call *c, int64_t rows, int64_t k, gate_p
     int ids = asn_call_param_named(c, "inputIdsOptional"), table = ids + 1;
     p->ids = p->table = -1;
     if (ids < 0 || (c->first[ids] < 0 && c->first[table] < 0)) return ASN_OK;
+    /* inputIds (rows), tid2eid (ids, k): an id that nobody's row has is the body's error.
+     */
     if (c->first[ids] < 0 || c->first[table] < 0)
         return asn_error_set(ASN_ERR_NULL_POINTER,
                              "%s: inputIds and tid2eid are given both or not at all",
@@ -354,6 +363,8 @@ asn_status asn_planner_moe_group_gate(asnd_call *c) {
         ASN_TRY(asn_call_floating(c, 1));
         ASN_TRY(asn_call_same_shape(c, 1, 1, &n));
     }
+    /* The best groups must have k experts between them, or hidden ones would be chosen.
+     */
     if (groups < 1 || n % groups != 0 || best < 1 || best > groups ||
         best * (n / groups) < k || (mode == 1 && groups > 1 && n / groups < 2))
         return asn_error_set(

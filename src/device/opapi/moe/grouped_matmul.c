@@ -51,6 +51,8 @@ static asn_status multiply(const asnd_view *a, const asnd_view *b, const asnd_nd
             (long long)b->shape[1], (long long)c->shape[0], (long long)c->shape[1]);
     if (asn_nd_size(&c->nd) == 0) return ASN_OK;
     /* In the result's dtype, but for what is added in a wider one. */
+    /* asn_cpu_gemm rounds halves once by itself; a bias of float32 under a result of
+     * halves must be added before that rounding. */
     asn_dtype loop = c->nd.dtype;
     if (bias != NULL && bias->dtype != loop) loop = asn_wide_dtype(loop);
     asnd_view x, y, sum, line;
@@ -96,6 +98,7 @@ static void member(asnd_view *v, aclOpExecutor *e, int first, int64_t i, bool st
 static asn_status rows_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const grouped_plan *p = plan;
     const int64_t *ends = NULL;
+    /* One x: rows cut by groupList; a list: each member is a group. Likewise y. */
     const bool one_x = p->num_x == 1 && p->type == 0,
                one_y = p->num_y == 1 && p->type == 0;
     bool stacked = asn_exec_nd(e, p->weight)->ndim == 3;
@@ -137,6 +140,7 @@ static asn_status rows_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         row += a.shape[0];
     }
     if (!one_y) return ASN_OK;
+    /* Rows behind the last group: padding that nothing was routed to. */
     asnd_view rest, nothing;
     const asnd_nd *y = asn_exec_nd(e, p->y);
     const double zero = 0;
@@ -157,6 +161,8 @@ static asn_status columns_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_set(&w, asn_exec_nd(e, p->weight));
     if (p->turn_x) asn_view_swap_last(&x);
     if (p->turn_weight) asn_view_swap_last(&w);
+    /* As the gradient of grouped weights: the columns of x (m, k) and the rows of weight
+     * (k, n) are tokens, and a group's product is the sum over its own. */
     ASN_TRY(read_ends(e, p, x.shape[1], tmp, &ends));
     for (int64_t i = 0; i < p->groups; i++) {
         int64_t from = i ? ends[i - 1] : 0, count = ends[i] - from;
@@ -230,6 +236,7 @@ static asn_status check_members(const asnd_call *c, int i, int least, int most) 
 static asn_status check_lengths(const asnd_call *c, const grouped_plan *p,
                                 int64_t split) {
     bool fits = p->num_x > 0 && p->num_weight > 0 && split >= 0 && split <= 3;
+    /* splitItem, of the output: 0 and 1 a tensor of each group, 2 and 3 one tensor. */
     bool one_y = split >= 2;
     if (p->type == 2)
         fits = fits && p->num_x == 1 && p->num_weight == 1 && one_y && p->bias < 0;
@@ -363,6 +370,7 @@ asn_status asn_planner_grouped_matmul(asnd_call *c) {
     ASN_TRY(check_absent(c));
     ASN_TRY(group_list_type(c, &p));
     ASN_TRY(take_list(c, &p, list, &count));
+    /* Older versions have no groupType: a groupList says that rows are cut. */
     p.type = type >= 0 ? (int)asn_call_int(c, type) : count > 0 ? 0 : -1;
     if (p.type != -1 && p.type != 0 && p.type != 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: groupType is %d; it must be -1, 0 or 2",
@@ -374,6 +382,8 @@ asn_status asn_planner_grouped_matmul(asnd_call *c) {
         p.x = c->first[0];
         p.weight = c->first[1];
     }
+    /* x of a group of its own may be (batch, ..., k); where groups are rows of one x it
+     * is a matrix. */
     ASN_TRY(check_members(c, 0, 2, p.type == -1 ? 6 : 2));
     ASN_TRY(check_members(c, 1, 2, p.type == 0 && p.num_weight == 1 ? 3 : 2));
     ASN_TRY(check_members(c, y, 2, p.type == -1 ? 6 : 3));
@@ -416,6 +426,8 @@ asn_status asn_planner_grouped_matmul_add(asnd_call *c) {
     ASN_TRY(take_list(c, &p, 2, &count));
     p.turn_x = asn_call_int(c, 4) != 0;
     p.turn_weight = asn_call_int(c, 5) != 0;
+    /* yRef (groups, m, n): it is read and written, as a gradient that adds up over calls.
+     */
     int64_t m = x->shape[p.turn_x ? 1 : 0], n = w->shape[p.turn_weight ? 0 : 1];
     bool fits = x->shape[p.turn_x ? 0 : 1] == w->shape[p.turn_weight ? 1 : 0];
     fits = fits && y->shape[y->ndim - 1] == n &&

@@ -90,6 +90,8 @@ static asn_status finish(aclOpExecutor *e, const quant_plan *p, int64_t g, int64
     ASN_TRY(numbers_of(e, p->scale, p->scales, g, p->groups, tmp, &scale, &scales));
     ASN_TRY(numbers_of(e, p->bias, p->biases, g, p->groups, tmp, &bias, &biases));
     /* It wraps as the sums do. */
+    /* y = (x @ w + integer bias) * scale * row's scale + real bias. The sums are exact in
+     * int32 for k below 2^17, as a product of int8 is 2^14 at most. */
     if (p->whole && bias != NULL) { /* exact: an integer bias */
         const int32_t *exact;
         const asnd_nd *b = asn_exec_nd(e, p->bias + (p->biases ? (int)g : 0));
@@ -121,6 +123,7 @@ static asn_status weight_as_floats(aclOpExecutor *e, const quant_plan *p, int64_
     ASN_TRY(numbers_of(e, p->offset, p->offsets, g, p->groups, tmp, &offset, &offsets));
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, w->shape, to));
     ASN_TRY(asn_move(&to->nd, &w->nd));
+    /* CANN's order: the offset is added to the integer, before the scale. */
     float *v = (float *)(void *)to->nd.data;
     for (int64_t i = 0; i < p->k * p->n; i++) {
         if (offset) v[i] += offset[offsets == 1 ? 0 : i % p->n];
@@ -134,6 +137,7 @@ static asn_status weight_as_floats(aclOpExecutor *e, const quant_plan *p, int64_
 static asn_status group_product(aclOpExecutor *e, const quant_plan *p, int64_t g,
                                 int64_t from, const asnd_view *x, const asnd_view *w,
                                 const asnd_view *to, const float *rows, asnd_tmp *tmp) {
+    /* x (rows of the group, k), w (k, n), to (rows of the group, n). */
     asnd_view sum, real;
     const float *bias;
     int64_t biases;
@@ -244,6 +248,7 @@ static asn_status take_matrices(asnd_call *c, quant_plan *p) {
         const asnd_operand *w = &c->e->operands[p->weight + g];
         bool words = !w->is_absent && !w->is_int4 && w->nd.dtype == ASN_I32;
         int nd = w->is_absent ? 0 : w->nd.ndim;
+        /* An int32 word holds eight int4, along the last dimension. */
         /* The first weight says what all are: a stack of matrices, or one of a list. */
         if (g == 0) {
             p->weights = nd == 2;

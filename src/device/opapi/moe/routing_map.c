@@ -39,6 +39,7 @@ static asn_status entries_new(asnd_tmp *tmp, int64_t n, entries *s) {
 static asn_status map_of(const asnd_nd *a, asnd_tmp *tmp, const bool **set) {
     asnd_view v;
     asn_view_set(&v, a);
+    /* By expert, then token, as entries lie: each expert's tokens are one line of it. */
     asn_view_swap_last(&v);
     return asn_packed_data(&v.nd, ASN_BOOL, tmp, set);
 }
@@ -47,9 +48,12 @@ static asn_status map_of(const asnd_nd *a, asnd_tmp *tmp, const bool **set) {
 static asn_status entries_of_map(aclOpExecutor *e, const map_plan *p, asnd_tmp *tmp,
                                  entries *s) {
     const bool *set = NULL;
+    /* capacity: rows of each expert (padded), which its tokens fill as far as they go. */
     int64_t i = 0, capacity = p->experts > 0 ? p->n / p->experts : 0;
     ASN_TRY(entries_new(tmp, p->n, s));
     ASN_TRY(map_of(asn_exec_nd(e, p->map), tmp, &set));
+    /* i counts on past n, so that a map with more entries than there is room for is seen,
+     * though none is stored beyond it. */
     for (int64_t x = 0; x < p->experts; x++) {
         int64_t end = p->padded ? i + capacity : p->n;
         /* Padded: those of the map first, then the others. */
@@ -113,6 +117,8 @@ static asn_status to_entries(const asnd_nd *to, const asnd_nd *numbers, const en
     ASN_TRY(asn_rows_ints(tmp, n, &where));
     for (int64_t i = 0; i < n; i++)
         where[i] = s->token[i] * to->shape[1] + s->expert[i];
+    /* Two entries may name one place only where sortedIndices repeat a token (padded):
+     * the last one counts, whatever thread writes. */
     ASN_TRY(asn_rows_last(where, n, size, tmp, &last));
     ASN_TRY(asn_tmp_view(tmp, to->dtype, to->ndim, to->shape, &all));
     asn_view_plain(&flat, to->dtype, 2, (int64_t[]){size, 1}, all.nd.data);
@@ -170,6 +176,7 @@ static asn_status permute_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp)
         ASN_TRY(to_entries(asn_exec_nd(e, p->out_probs), asn_exec_nd(e, p->probs), &s,
                            p->n, tmp));
     ASN_TRY(by_token(&s, p, tmp, &order, &start));
+    /* A token went to several experts: its gradient is the sum of its copies'. */
     asnd_rows_sum sum = {.from = asn_exec_nd(e, p->from), .start = start, .at = order};
     return asn_rows_sum(&sum, asn_exec_nd(e, p->out), tmp);
 }
@@ -317,6 +324,7 @@ static asn_status check_map(const asnd_call *c, int i, map_plan *p) {
 
 /* n entries: as many for each expert (padded) or token. */
 static asn_status check_even(const asnd_call *c, const map_plan *p) {
+    /* Not padded, numOutTokens is tokens * topK: each token has topK rows. */
     int64_t each = p->padded ? p->experts : p->tokens;
     if (each > 0 ? p->n % each == 0 : p->n == 0) return ASN_OK;
     return asn_error_set(

@@ -44,6 +44,8 @@ static asn_status update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const update_plan *u = plan;
     const asnd_nd *lse = asn_exec_nd(e, u->lse), *out = asn_exec_nd(e, u->out);
     asn_dtype t = out->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
+    /* lse (rows) and out (rows, columns): the weights are made once for their sum, and
+     * once more stretched over the columns. */
     asnd_view top, sum, all;
     asnd_prog p;
     ASN_TRY(asn_tmp_view(tmp, t, lse->ndim, lse->shape, &top));
@@ -70,6 +72,7 @@ static asn_status update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                          value(&p, asn_exec_nd(e, u->local + k), t));
         ASN_TRY(accumulate(&p, ASN_OP_ADD, k == 0, w, &all, t));
     }
+    /* Where no part saw anything the sum is 0, and 0 stays instead of 0 / 0. */
     asnd_view s;
     asn_view_set(&s, &sum.nd);
     asn_view_insert(&s, lse->ndim, out->shape[lse->ndim], 0);
@@ -80,6 +83,7 @@ static asn_status update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                      asn_prog_op2(&p, ASN_OP_DIVIDE, x, total));
     asn_prog_out(&p, x, out);
     ASN_TRY(asn_prog_run(&p));
+    /* lse = top + log(sum), of which top may be -infinity: so is lse then. */
     if (u->lse_out < 0) return ASN_OK;
     asn_prog_begin(&p, lse->ndim, lse->shape, 0);
     x = asn_prog_op1(&p, ASN_OP_LOG, value(&p, &sum.nd, t));
@@ -92,6 +96,8 @@ static asn_status update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 asn_status asn_planner_attention_update(asnd_call *c) {
     const asnd_array *lse = asn_call_array(c, 0), *local = asn_call_array(c, 1);
     int64_t type = asn_call_int(c, 2);
+    /* lse[k] (rows), localOut[k] (rows, columns), out (rows, columns), lseOut (rows); any
+     * number of dimensions stands for the rows. */
     bool fits = lse->size > 0 && lse->size == local->size && (type == 0 || type == 1);
     if (!fits)
         return asn_error_set(ASN_ERR_VALUE,
@@ -126,6 +132,7 @@ asn_status asn_planner_attention_update(asnd_call *c) {
         asn_call_plan(c, update_body, sizeof *p,
                       300 + 2 * (double)asn_nd_size(out) * (double)lse->size);
     if (p == NULL) return ASN_ERR_MEMORY;
+    /* Members of a list are operands on end: the first and their number say them all. */
     p->lse = c->first[0];
     p->local = c->first[1];
     p->count = (int)lse->size;
@@ -184,6 +191,7 @@ static asn_status ring_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asnd_view o[3], m[2], l[2], to[2];
     const asnd_nd *ms[2], *ls[2];
     asnd_prog p;
+    /* w: the two weights; top: the joint maximum, as a value of the program. */
     int w[2], top;
     (void)tmp;
     for (int k = 0; k < 3; k++)
@@ -205,6 +213,8 @@ static asn_status ring_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
                        asn_prog_op2(&p, ASN_OP_DIVIDE, sum, total));
     asn_prog_out(&p, sum, &o[2].nd);
     ASN_TRY(asn_prog_run(&p));
+    /* Once more over the statistics alone, in their own shape: each of the eight equal
+     * columns is computed, as CANN has them. */
     for (int k = 0; k < 2; k++) {
         ms[k] = asn_exec_nd(e, r->max[k]);
         ls[k] = asn_exec_nd(e, r->sum[k]);
@@ -231,6 +241,8 @@ asn_status asn_planner_ring_attention_update(asnd_call *c) {
                              "%s: inputLayout is \"%s\", inputSoftmaxLayout \"%s\"; they "
                              "must be \"SBH\" or \"TND\", the second the first or empty",
                              c->op->name, layout, softmax);
+    /* SBH has heads and columns in one dimension, and N comes from the statistics; TND
+     * has them apart in both. */
     bool fits =
         out->ndim == 3 && max->ndim == (rows ? 3 : 4) &&
         (rows ? max->shape[0] == out->shape[0] && max->shape[1] == out->shape[1]

@@ -44,6 +44,8 @@ static int as_value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
 static asn_status stats_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     asnd_norm n;
+    /* Over N and the spatial dimensions of (N, C, ...), in the wide dtype; `to` are the
+     * outputs (C). */
     asnd_view mean, rstd, to;
     begin(&n, asn_exec_nd(e, p->operand[0]));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &mean));
@@ -62,6 +64,7 @@ static asn_status elemt_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     asnd_norm n;
     asnd_view weight, bias, mean, invstd;
+    /* y = (x - mean) * invstd * weight + bias, weight and bias 1 and 0 where absent. */
     begin(&n, asn_exec_nd(e, p->operand[0]));
     asnd_norm_params q = {.mean = channels(e, p, 3, &n, &mean),
                           channels(e, p, 4, &n, &invstd),
@@ -91,6 +94,7 @@ static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_prog_reduce(&prog, ASN_OP_ADD, asn_prog_op2(&prog, ASN_OP_MULTIPLY, dy, x),
                     &dyx_sum.nd);
     ASN_TRY(asn_prog_run(&prog));
+    /* sumDy and gradBias are one number, asked for under two names. */
     if (channels(e, p, 4, &n, &to)) ASN_TRY(asn_move(&to.nd, &dy_sum.nd));
     if (channels(e, p, 5, &n, &to)) ASN_TRY(asn_move(&to.nd, &dyx_sum.nd));
     if (channels(e, p, 7, &n, &to)) ASN_TRY(asn_move(&to.nd, &dy_sum.nd));
@@ -125,6 +129,8 @@ static asn_status elemt_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
     ASN_TRY(total_count(asn_exec_nd(e, p->operand[7]), tmp, &count));
     asnd_prog prog;
     asn_prog_begin(&prog, n.x->ndim, n.x->shape, 0);
+    /* Written for numbers of all devices: sumDy and sumDyXmu are what the devices added
+     * up, n all their elements, so that dx is that of one large batch. */
     int part[5] = {0};
     for (int k = 0; k < 5; k++) /* mean, invstd, weight, sumDy, sumDyXmu */
         if (channels(e, p, 2 + k, &n, &v[k])) part[k] = as_value(&prog, &n, &v[k].nd);
@@ -193,11 +199,13 @@ static asn_status gather_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
             sum += counts[i] * mean[i * size + c];
         joint[c] = sum / n;
         for (int64_t i = 0; i < devices; i++) {
+            /* The theorem of parallel axes, weighed by each device's count. */
             double s = invstd[i * size + c], off = mean[i * size + c] - joint[c];
             squares += counts[i] * (1 / (s * s) - p->eps + off * off);
         }
         rstd[c] = 1 / sqrt(squares / n + p->eps);
         if (running_mean) running_mean[c] += p->momentum * (joint[c] - running_mean[c]);
+        /* Unbiased, as PyTorch's: divided by n - 1. */
         if (running_variance)
             running_variance[c] +=
                 p->momentum * (squares / (n - 1) - running_variance[c]);
@@ -255,6 +263,8 @@ static asn_status sync_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
             square += squares[i * size + c];
         }
         joint[c] = sum / n;
+        /* E[x^2] - E[x]^2: the sums come from the devices, and there is nothing left to
+         * take deviations from. */
         double biased = square / n - joint[c] * joint[c];
         rstd[c] = 1 / sqrt(biased + p->eps);
         mean[c] += p->momentum * (joint[c] - mean[c]);
@@ -271,6 +281,7 @@ static asn_status sync_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 /* Parameter i has two dimensions at least and a floating dtype. */
 static asn_status check_input(const asnd_call *c, int i) {
     const asnd_nd *in = asn_call_nd(c, i);
+    /* (N, C, ...): without a second dimension there is no channel. */
     if (in->ndim >= 2) return asn_norm_check(c, i, in->ndim, in->shape);
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: %s has %d dimensions; it must have two or more, the second "

@@ -37,6 +37,7 @@ static int value(asnd_prog *p, const asnd_nd *a, asn_dtype t) {
 static asn_status log_sum(const asnd_norm *n, asnd_tmp *tmp, asnd_view *lse) {
     asnd_view most;
     asnd_prog p;
+    /* Around the row's maximum, so that no exponential overflows. */
     ASN_TRY(asn_norm_kept(tmp, n, n->mask, &most));
     ASN_TRY(asn_norm_kept(tmp, n, n->mask, lse));
     asn_prog_begin(&p, 2, n->x->shape, n->mask);
@@ -79,6 +80,8 @@ static asn_status softmax_cross_entropy_body(aclOpExecutor *e, void *plan,
     part = asn_prog_op3(&p, ASN_OP_WHERE, none, zero, part);
     asn_prog_reduce(&p, ASN_OP_ADD, part, &sum.nd);
     ASN_TRY(asn_prog_run(&p));
+    /* backprop may be the memory of features or labels, which both passes read: it is
+     * written by way of a temporary. */
     asnd_view to;
     ASN_TRY(asn_tmp_view(tmp, grad->dtype, 2, x->shape, &to));
     asn_prog_begin(&p, 2, x->shape, 0);
@@ -103,6 +106,8 @@ asn_status asn_planner_softmax_cross_entropy(asnd_call *c) {
     asnd_packed *p =
         asn_packed_plan(c, softmax_cross_entropy_body, 500 + 6 * (double)asn_nd_size(x));
     if (p == NULL) return ASN_ERR_MEMORY;
+    /* One float64 operand makes the arithmetic float64; halves are computed in float32.
+     */
     bool wide = x->dtype == ASN_F64 || asn_call_nd(c, 1)->dtype == ASN_F64;
     p->loop = wide ? ASN_F64 : ASN_F32;
     return ASN_OK;
@@ -143,6 +148,8 @@ static asn_status read_rows(const entropy_plan *q, aclOpExecutor *e, const asnd_
     if (r->row == NULL) return ASN_ERR_MEMORY;
     for (int64_t i = 0; i < r->rows; i++) {
         int64_t t = r->target[i];
+        /* Targets are read on the device's side: an asynchronous call reports a bad one
+         * when its stream is waited for. */
         bool skip = q->ignored >= 0 && t == q->ignored;
         if (!skip && (t < 0 || t >= r->classes))
             return asn_error_set(ASN_ERR_INDEX,
@@ -252,6 +259,8 @@ static asn_status cross_entropy_backward_body(aclOpExecutor *e, void *plan,
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &a));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &b));
     ASN_TRY(asn_tmp_view(tmp, q->loop, 2, l->shape, &to));
+    /* a[n] is what exp(l) is multiplied by, b[n] what every class's weight is, own[n]
+     * what the target's alone loses: the three terms of the formula above. */
     double share = q->smoothing / (double)r.classes, rest = 1 - q->smoothing;
     double *own = asn_tmp_alloc(tmp, (size_t)(r.rows + 1) * sizeof *own);
     if (own == NULL) return ASN_ERR_MEMORY;

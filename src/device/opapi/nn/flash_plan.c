@@ -18,6 +18,8 @@ typedef struct {
 /* The index of every parameter. The gradient's statistics and output are inputs, with
  * names of their own, and take the places of the forward call's outputs. */
 static void find(const asnd_call *c, names *n) {
+    /* In the order of the struct's fields, which are written through a pointer to the
+     * first: the assertion below sees a field without a name. */
     static const char *const text[] = {"query",
                                        "queryRopeOptional",
                                        "key",
@@ -124,11 +126,14 @@ static asn_status check_operands(const asnd_call *c, const names *n, asnd_flash 
                                &p->layout));
     ASN_TRY(asn_attn_extents_of(c, n->q[0], p->layout, heads, q));
     /* H of keys tells their heads by the queries' columns. */
+    /* Several heads of queries may read one of keys (grouped queries): headNum is the
+     * queries', the keys' follows from their shape. */
     bool joint = p->layout <= ASN_ATTN_SBH;
     int64_t kv_heads = 1;
     if (joint && key->ndim == 3 && q->d > 0 && key->shape[2] >= q->d)
         kv_heads = key->shape[2] / q->d;
     ASN_TRY(asn_attn_extents_of(c, n->k[0], p->layout, kv_heads, k));
+    /* Values may have columns of their own, which are the output's. */
     ASN_TRY(asn_attn_extents_of(c, n->v, p->layout, kv_heads, &v));
     char got[ASN_SHAPE_TEXT], of[ASN_SHAPE_TEXT];
     if (q->n != heads || k->n <= 0 || q->n % k->n != 0 || q->d != k->d || k->b != q->b ||
@@ -151,6 +156,7 @@ static asn_status check_operands(const asnd_call *c, const names *n, asnd_flash 
     if (!ropes[0]) return ASN_OK;
     ASN_TRY(asn_attn_extents_of(c, n->q[1], p->layout, heads, &more[0]));
     ASN_TRY(asn_attn_extents_of(c, n->k[1], p->layout, k->n, &more[1]));
+    /* The scores are q k^T + q_rope k_rope^T: both parts must be as wide. */
     asnd_attn_extents want_q = *q, want_k = *k;
     int64_t shape[4];
     want_q.d = want_k.d = p->a.d[1] = more[0].d;
@@ -165,6 +171,10 @@ static asn_status cut_sequences(const asnd_call *c, const names *n, asnd_flash *
                                 const asnd_attn_extents *q, const asnd_attn_extents *k) {
     bool rows = p->layout == ASN_ATTN_TND, masked = tensor(c, n->mask) != NULL;
     int64_t count = p->a.num_sequences, drop = 0;
+    /* sparseMode (asn_attn_band): 0 mask and a band around the diagonal from the first
+     * row, 1 and 5 the mask alone; without its elements 2 and 3 the triangle from the
+     * first or up to the last row, 4 the band to the last, 6 mode 3 and a prefix of keys;
+     * 7 and 8 of TND are 3 and 2, but 4 in the last or the first sequence. */
     int64_t mode = number(c, n->mode, 0), end_q = 0, end_k = 0;
     if (mode < 0 || mode > 8 || (!rows && mode > 6) || (rows && mode == 5))
         return asn_error_set(ASN_ERR_VALUE, "%s: sparseMode is %lld; it must be in %s",
@@ -184,6 +194,9 @@ static asn_status cut_sequences(const asnd_call *c, const names *n, asnd_flash *
         if (rows) {
             int64_t to_q = element(c, n->lengths_q, s),
                     to_k = element(c, n->lengths_k, s);
+            /* The lists count from the first row on: an end below the one before would be
+             * a sequence of negative length, one past the rows would read behind the
+             * tensor. */
             if (to_q < end_q || to_k < end_k || to_q > q->s || to_k > k->s)
                 return asn_error_set(
                     ASN_ERR_VALUE,
@@ -203,6 +216,7 @@ static asn_status cut_sequences(const asnd_call *c, const names *n, asnd_flash *
         /* Dropout's bits lie by sequence, head, query and key. */
         drop += p->a.heads * x->rows_q * x->rows_k;
     }
+    /* Rows behind the last sequence would stay unwritten in the output. */
     if (rows && (end_q != q->s || end_k != k->s))
         return asn_error_set(
             ASN_ERR_VALUE,
@@ -222,6 +236,8 @@ static asn_status check_dropout(const asnd_call *c, const names *n, asnd_flash *
     if (!(p->a.keep > 0 && p->a.keep <= 1))
         return refuse(c, n->keep, "must be in (0, 1]");
     if (p->a.keep == 1) return ASN_OK;
+    /* Eight scores a byte, sequences on end without gaps; a kept score is divided by
+     * keepProb. */
     int64_t bits = last->drop + p->a.heads * last->rows_q * last->rows_k;
     if (drop != NULL && drop->dtype == ASN_U8 && asn_nd_size(drop) >= (bits + 7) / 8) {
         p->drop = c->first[n->drop];
@@ -249,6 +265,8 @@ static asn_status check_scores(const asnd_call *c, const names *n, asnd_flash *p
         ASN_TRY(asn_call_same_shape(c, n->sink, 1, &p->a.heads));
         p->sink = c->first[n->sink];
     }
+    /* pseType: the bias is added 0 behind the scale, or 1 before it, or (2, 3) made of
+     * a slope for each head, of the distance or of its root. */
     if (type < 0 || type > 3) return refuse(c, n->pse_type, "must be 0, 1, 2 or 3");
     if (pse == NULL || asn_nd_size(pse) == 0) return ASN_OK;
     ASN_TRY(asn_call_floating(c, n->pse));
@@ -264,6 +282,8 @@ static asn_status check_scores(const asnd_call *c, const names *n, asnd_flash *p
         return ASN_OK;
     }
     /* The kernel adds -slope * |i + shift - j|. */
+    /* Attention with linear biases (Press et al., "Train Short, Test Long", 2022): slopes
+     * (heads) or (batch, heads); shift is where the queries start behind the keys. */
     const int64_t slopes[] = {b, p->a.heads};
     p->a.slopes.dtype = ASN_F32;
     p->a.root = type == 3;
@@ -275,6 +295,8 @@ static asn_status check_scores(const asnd_call *c, const names *n, asnd_flash *p
 /* Statistics have a value for each row of queries, eight times. */
 static asn_status check_statistics(const asnd_call *c, const names *n,
                                    const asnd_flash *p, const asnd_attn_extents *q) {
+    /* The forward call stores each row's maximum and the sum of exp(score - maximum),
+     * from which the gradient makes the probabilities again instead of keeping them. */
     asnd_attn_extents x = {q->b, q->s, q->n, ASN_FLASH_STATISTICS};
     int64_t shape[4];
     int dims = asn_attn_shape(&x, asn_flash_statistics(p), shape);
@@ -292,11 +314,14 @@ static asn_status check_gradients(const asnd_call *c, const names *n, asnd_flash
     const int of[][2] = {{n->q[0], n->dq[0]}, {n->k[0], n->dk[0]}, {n->v, n->dvalue},
                          {n->q[1], n->dq[1]}, {n->k[1], n->dk[1]}, {n->pse, n->dpse},
                          {n->sink, n->dsink}};
+    /* Pairs of an input and its gradient: those of pse and sink may be left out, those of
+     * queries, keys and values may not. */
     int *to[] = {&p->dq[0], &p->dk[0], &p->dvalue, &p->dq[1],
                  &p->dk[1], &p->dpse,  &p->dsink};
     for (int k = 0; k < 7; k++) {
         const asnd_nd *in = tensor(c, of[k][0]), *out = tensor(c, of[k][1]);
         if (in == NULL || (k >= 5 && (out == NULL || asn_nd_size(out) == 0))) continue;
+        /* Slopes have no gradient: they are the program's constants. */
         if (k == 5 && (p->pse < 0 || p->a.slopes.dtype != ASN_DTYPE_NONE)) continue;
         if (out == NULL)
             return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is NULL, but %s is given",
@@ -324,12 +349,15 @@ static asn_status count_sequences(const asnd_call *c, const names *n, int64_t *c
                              "(%lld) as of keys (%lld), at least one",
                              c->op->name, (long long)*count,
                              (long long)elements(c, n->lengths_k));
+    /* Every other layout has the batch as a dimension; a query with too few dimensions is
+     * refused by check_operands, with its shape. */
     int batch = layout == ASN_ATTN_SBH ? 1 : 0;
     *count = q->ndim > batch ? q->shape[batch] : 0;
     return ASN_OK;
 }
 
-/* arg 1: the gradient. */
+/* arg 1: the gradient. Scores are checked when sequences are cut: their mask and bias
+ * have the longest one's extents. */
 asn_status asn_planner_flash_attention(asnd_call *c) {
     names n = {0};
     asnd_attn_extents q = {0}, k = {0};
@@ -384,7 +412,7 @@ asn_status asn_planner_flash_attention(asnd_call *c) {
         ASN_TRY(check_scores(c, &n, p));
     }
     if (backward) ASN_TRY(check_gradients(c, &n, p));
-    /* Nanoseconds, roughly, for streams that queue long work. */
+    /* Nanoseconds, roughly; the gradient has five products a score, not two. */
     double scores = (double)p->longest_q * (double)p->longest_k * (double)count;
     c->e->work_ns = 1000 + scores * (double)p->a.heads * (backward ? 8 : 3);
     if (count == 0 || q.n == 0) c->e->body = NULL;

@@ -57,6 +57,8 @@ static asn_status post_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(read_as(e, p, 2, tmp, &out));
     ASN_TRY(read_as(e, p, 3, tmp, &post));
     ASN_TRY(room_for(e, p, 4, 0, tmp, &v, &y));
+    /* x (rows, n, d), hRes (rows, n, n), hOut (rows, d), hPost (rows, n). n is a handful:
+     * the loops over d are what takes the time, and vectorise. */
     for (int64_t r = 0; r < p->rows; r++)
         for (int64_t i = 0; i < n; i++) {
             float *to = y + (r * n + i) * d, by = post[r * n + i];
@@ -88,6 +90,8 @@ static asn_status post_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     for (int64_t r = 0; r < p->rows; r++)
         for (int64_t i = 0; i < n; i++) {
             const float *g = in[0] + (r * n + i) * d, *out = in[3] + r * d;
+            /* gradHOut = sum over i of hPost_i g_i; gradHPost_i = hOut . g_i; gradX_j =
+             * sum over i of hRes[j, i] g_i; gradHRes[j, i] = x_j . g_i. */
             float *gout = to[2] + r * d, by = in[4][r * n + i], dot = 0;
             for (int64_t k = 0; k < d; k++) {
                 gout[k] += by * g[k];
@@ -157,6 +161,8 @@ static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 /* m = (x gamma) phi^T. */
 static asn_status mix(aclOpExecutor *e, const hyper_plan *p, const float *x,
                       const float *gamma, asnd_tmp *tmp, float *to) {
+    /* x gamma is stored, (rows, n d): gamma could be put into phi instead, but phi is the
+     * larger one where there are few rows. */
     int64_t wide = p->n * p->d;
     asnd_view rows, phi, out;
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (int64_t[]){p->rows, wide}, &rows));
@@ -191,6 +197,7 @@ static asn_status pre_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(mix(e, p, x, gamma, tmp, to[4]));
     for (int64_t r = 0; r < p->rows; r++, x += wide) {
         float *m = to[4] + r * p->mixes, *in = to[0] + r * d;
+        /* In float64, as n d may be some ten thousand numbers. */
         double squares = 0;
         for (int64_t k = 0; k < wide; k++)
             squares += (double)x[k] * x[k];
@@ -302,6 +309,7 @@ asn_status asn_planner_mhc_pre(asnd_call *c) {
                              c->op->name, (long long)asn_call_int(c, 7));
     for (int i = 0; i < 5; i++)
         ASN_TRY(asn_call_single(c, i));
+    /* phi (mixes, n d), bias (mixes), gamma (n, d), mixes = 2 n + n n or 2 n. */
     ASN_TRY(asn_call_same_shape(c, 1, 2, (int64_t[]){p.mixes, wide}));
     ASN_TRY(asn_call_same_shape(c, 3, 1, &p.mixes));
     if (c->first[4] >= 0) ASN_TRY(asn_call_same_shape(c, 4, 2, (int64_t[]){p.n, p.d}));

@@ -87,9 +87,11 @@ static asn_status key_extents(const asnd_call *c, int i, int at, const asnd_infe
                               asnd_attn_extents *x) {
     const asnd_nd *a = &c->e->operands[at].nd;
     const int64_t *s = a->shape, n = p->a.kv_heads;
+    /* Extents in the order batch, rows, heads, columns, from each layout's own. */
     asnd_attn_layout layout = p->layout;
     /* A cache has its own layouts, its blocks standing for batches. */
     if (p->table >= 0) layout = a->ndim == 3 ? ASN_ATTN_BSH : ASN_ATTN_BNSD;
+    /* BSH has heads and columns as one dimension, which the heads must divide. */
     bool joint = layout == ASN_ATTN_BSH;
     int dims = layout == ASN_ATTN_BNSD || layout == ASN_ATTN_BSND ? 4 : 3;
     char got[ASN_SHAPE_TEXT];
@@ -114,6 +116,8 @@ static asn_status key_extents(const asnd_call *c, int i, int at, const asnd_infe
 static asn_status check_keys(asnd_call *c, asnd_infer *p, const asnd_attn_extents *q,
                              asnd_attn_extents *k) {
     int key = asn_call_param_named(c, "key"), value = asn_call_param_named(c, "value");
+    /* A list has one tensor for all sequences, as most programs call it, or a tensor for
+     * each sequence, so that each may have a length of its own without padding. */
     bool list = c->op->params[key].kind == ASN_LIST_IN;
     int64_t n = list ? (int64_t)asn_call_array(c, key)->size : 1;
     int64_t values = list ? (int64_t)asn_call_array(c, value)->size : 1;
@@ -149,6 +153,8 @@ static asn_status check_keys(asnd_call *c, asnd_infer *p, const asnd_attn_extent
         /* Members of a list may have different lengths: cut_sequences finds them here. */
         if (n > 1) p->sequences[i].rows_k = x.s;
     }
+    /* Latent attention (DeepSeek-V2, 2024) has the position in columns of their own,
+     * which all heads of keys may share. */
     int rope = asn_call_param_named(c, "keyRopeOptional");
     if (p->q[1] < 0) return ASN_OK;
     p->k[1] = c->first[rope];
@@ -170,6 +176,8 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: sparseMode is %lld; it must be in [0, 4] or [10, 14]",
                              c->op->name, (long long)mode);
+    /* room: the keys that memory has for a sequence: the blocks of its row of the table,
+     * its own tensor of a list, or the common extent. */
     const asnd_nd *table = p->table < 0 ? NULL : &c->e->operands[p->table].nd;
     for (int64_t i = 0; i < p->batches; i++) {
         asnd_sequence *s = &p->sequences[i];
@@ -181,6 +189,8 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
         /* Ends become lengths; a cache's keys have lengths always. */
         if (ends) rows_q -= end_q;
         if (ends && !table) rows_k -= end_k;
+        /* The numbers are the program's: what they exceed would be read or written behind
+         * the tensors. */
         if (rows_q < 0 || rows_k < 0 || rows_k > room ||
             (ends && end_q + rows_q > q->s) || rows_q > q->s ||
             (ends && !table && end_k + rows_k > k->s))
@@ -195,10 +205,13 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
                              .rows_q = rows_q,
                              .first_k = ends || asn_infer_scattered(p) ? end_k : 0,
                              .rows_k = rows_k};
+        /* Without a mask every query sees every key (mode 1), whatever the mode says. */
         asn_attn_band(s, masked ? mode : 1, number(c, "preTokens", INT64_MAX),
                       number(c, "nextTokens", INT64_MAX), 0, i, p->batches);
         end_q += rows_q;
         end_k += rows_k;
+        /* Rows without a query have an output all the same, which the body fills with 0.
+         */
         p->short_queries |= rows_q < q->s && !ends;
         if (rows_q > p->longest_q) p->longest_q = rows_q;
         if (rows_k > p->longest_k) p->longest_k = rows_k;
@@ -216,6 +229,8 @@ static asn_status check_rest(const asnd_call *c, asnd_infer *p,
     int pse = asn_call_param_named(c, "pseShiftOptional");
     int sink = asn_call_param_named(c, "learnableSinkOptional");
     int lse = asn_call_param_named(c, "softmaxLse");
+    /* mask: true hides a key; pse (batch, heads, queries, keys) is added to the scores.
+     */
     const asnd_nd *m = tensor(c, mask);
     if (m != NULL && m->dtype != ASN_BOOL && m->dtype != ASN_U8 && m->dtype != ASN_I8)
         return asn_error_set(ASN_ERR_TYPE,
@@ -236,11 +251,16 @@ static asn_status check_rest(const asnd_call *c, asnd_infer *p,
                                       p->longest_k, true));
         p->pse = c->first[pse];
     }
+    /* A sink is one more score for each head, which takes a part of the softmax and has
+     * no value (Xiao et al., "Efficient Streaming Language Models with Attention Sinks",
+     * 2024). */
     if (tensor(c, sink) != NULL) {
         ASN_TRY(asn_call_floating(c, sink));
         ASN_TRY(asn_call_same_shape(c, sink, 1, &p->a.heads));
         p->sink = c->first[sink];
     }
+    /* The output has the values' columns; softmaxLse the logarithm of each row's sum of
+     * exponentials, (B, N, S, 1) or (T, N, 1). */
     asnd_attn_extents x = {q->b, q->s, q->n, p->a.dv}, one = {q->b, q->s, q->n, 1};
     int64_t shape[4];
     int dims = asn_attn_shape(&x, p->out_layout, shape);
@@ -265,6 +285,9 @@ static asn_status check_table(const asnd_call *c, asnd_infer *p) {
     int i = asn_call_param_named(c, "blockTableOptional");
     const asnd_nd *t = tensor(c, i);
     char got[ASN_SHAPE_TEXT];
+    /* Paged attention (Kwon et al., 2023): the cache is blocks of blockSize rows, and
+     * entry (i, k) of the table the block that holds sequence i's rows from k blockSize
+     * on. */
     p->block = number(c, "blockSize", 0);
     if (t == NULL) return ASN_OK;
     p->table = c->first[i];
@@ -324,6 +347,8 @@ asn_status asn_planner_infer_attention(asnd_call *c) {
     ASN_TRY(asn_attn_extents_of(c, 0, about.layout, heads, &q));
     /* Sequences of TND are counted by their ends. */
     about.batches = about.layout == ASN_ATTN_TND ? how_many(c, lengths_q) : q.b;
+    /* The plan ends in an array of sequences, whose number is only known now: the fields
+     * found so far go from `about` into it. */
     asnd_infer *p = asn_call_plan(
         c, asn_infer_body, sizeof *p + (size_t)about.batches * sizeof p->sequences[0], 0);
     if (p == NULL) return ASN_ERR_MEMORY;
@@ -347,6 +372,7 @@ asn_status asn_planner_infer_attention(asnd_call *c) {
     ASN_TRY(check_keys(c, p, &q, &k));
     ASN_TRY(cut_sequences(c, p, &q, &k, lengths_q, lengths_k));
     ASN_TRY(check_rest(c, p, &q));
+    /* Nanoseconds, roughly: three a score, for streams that queue long work. */
     c->e->work_ns = 1000 + 3.0 * (double)p->longest_q * (double)p->longest_k *
                                (double)(p->batches * heads);
     if (asn_call_operand(c, asn_call_out(c))->is_empty) c->e->body = NULL;

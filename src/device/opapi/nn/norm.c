@@ -22,6 +22,8 @@ void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask) {
     n->count = 1;
     for (int d = 0; d < x->ndim; d++)
         if (mask >> d & 1) n->count *= (double)x->shape[d];
+    /* What is normalised is alpha x + plus[0] + plus[1]: x itself until a caller says
+     * more (DeepNorm's residual, for one). */
     n->alpha = 1;
     n->plus[0] = n->plus[1] = NULL;
 }
@@ -31,6 +33,8 @@ asn_status asn_norm_kept(asnd_tmp *tmp, const asnd_norm *n, uint64_t mask,
     int64_t shape[ASN_ND_MAX_DIMS];
     for (int d = 0; d < n->x->ndim; d++)
         shape[d] = mask >> d & 1 ? 1 : n->x->shape[d];
+    /* Memory for what is left of x's shape, and strides of 0 along what was summed:
+     * passes over x read it as if it had x's shape. */
     ASN_TRY(asn_tmp_view(tmp, n->t, n->x->ndim, shape, out));
     for (int d = 0; d < n->x->ndim; d++)
         if (mask >> d & 1) out->strides[d] = 0;
@@ -217,6 +221,8 @@ asn_status asn_norm_backward(const asnd_norm *n, const asnd_norm_params *q,
                             &dw.nd);
         ASN_TRY(asn_prog_run(&p));
     }
+    /* param_mask: what weight and bias broadcast over, which is not what the statistics
+     * are taken over (layer norm: rows are the one, columns the other). */
     /* dx last: it may be dy. */
     if (g->dx) ASN_TRY(input_gradient(n, q, g, tmp));
     if (g->dw) ASN_TRY(asn_move(&g->dw->nd, &dw.nd));

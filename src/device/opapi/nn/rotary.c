@@ -69,6 +69,9 @@ asn_status asn_rotary_turn(const asnd_nd *x, const asnd_nd *cos, const asnd_nd *
     asn_dtype t = loop_of(x);
     for (int k = 0; k < (mode == ASN_ROTARY_QUARTER ? 2 : 1); k++) {
         lane in_a, in_b, out_a, out_b;
+        /* The turn back is the transposed matrix: of ya = a cos_a - b sin_a and yb = b
+         * cos_b
+         * + a sin_b follow da = ya cos_a + yb sin_b, db = yb cos_b - ya sin_a. */
         asnd_view xa, xb, ca, cb, sa, sb, ya, yb;
         int64_t n = x->shape[x->ndim - 1];
         lanes(mode, back, k, n, &in_a, &in_b);
@@ -141,6 +144,8 @@ static asn_status table_gradient(const asnd_nd *dy, const asnd_nd *x, const asnd
                                  int mode, bool crosswise, asnd_tmp *tmp) {
     asnd_norm n;
     asnd_view sum, to, target;
+    /* mask: the dimensions that the table has as 1, or not at all: batches and heads as a
+     * rule, whose gradients add up. */
     uint64_t mask = 0;
     asn_view_set(&target, out);
     while (target.nd.ndim < x->ndim)
@@ -198,6 +203,8 @@ static asn_status matrix_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const rotary_plan *p = plan;
     const asnd_nd *from = asn_exec_nd(e, p->x[0]), *y = asn_exec_nd(e, p->y[0]);
     asn_dtype t = loop_of(from);
+    /* rotate (n, n) has a 1 or -1 in each column where one of the modes is meant; as a
+     * product it costs n a number where the modes cost two. */
     int64_t n = from->shape[from->ndim - 1], shape[] = {asn_nd_size(from) / n, n};
     asnd_view x, rotate, turned, rows, result, cos, sin;
     ASN_TRY(asn_packed_of(from, t, tmp, &x));
@@ -223,6 +230,7 @@ static asn_status matrix_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 static asn_status check_rotary(const asnd_call *c, int i, int cos, int sin, int mode) {
     const asnd_nd *x = asn_call_nd(c, i);
     char got[ASN_SHAPE_TEXT], want[ASN_SHAPE_TEXT];
+    /* x (..., n): pairs need an even n, pairs in each half a multiple of four. */
     int of = mode == ASN_ROTARY_QUARTER ? 4 : 2;
     ASN_TRY(asn_norm_check(c, i, x->ndim, x->shape));
     if (x->ndim < 1 || x->shape[x->ndim - 1] % of != 0)

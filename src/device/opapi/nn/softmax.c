@@ -54,6 +54,8 @@ static int emit(asnd_prog *p, const scores *s, const softmax_plan *q, asn_dtype 
 /* mask: true above the diagonal of the last two dimensions. */
 static asn_status triangle_mask(scores *s, asnd_tmp *tmp) {
     int n = s->x.nd.ndim;
+    /* fixedTriuMask: the future is hidden, query i sees keys 0 to i. One square for all
+     * batches and heads, by strides of 0. */
     ASN_TRY(asn_tmp_view(tmp, ASN_BOOL, 2, s->x.shape + n - 2, &s->mask));
     bool *row = (bool *)s->mask.nd.data;
     for (int64_t i = 0; i < s->mask.shape[0]; i++, row += s->mask.shape[1])
@@ -92,6 +94,7 @@ static asn_status compute(const scores *s, const softmax_plan *p, int axis,
     asnd_norm n;
     asnd_view top, sum;
     asn_norm_begin(&n, &s->x.nd, UINT64_C(1) << axis);
+    /* The arithmetic is the wider of input and output. */
     if (s->out.nd.dtype == ASN_F64) n.t = ASN_F64;
     if (is_plain(s, p, axis)) return asn_softmax_rows(&s->x.nd, &s->out.nd, n.t);
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &top));
@@ -159,6 +162,7 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_view_set(&dy, asn_exec_nd(e, s->dy));
     asn_view_set(&y, asn_exec_nd(e, s->y));
     asn_view_set(&out, asn_exec_nd(e, s->out));
+    /* dx = y (dy - sum(dy y)), or dy - exp(y) sum(dy) of a logarithm. */
     asn_view_at_least_1d(&dy);
     asn_view_at_least_1d(&y);
     asn_view_at_least_1d(&out);
@@ -277,6 +281,8 @@ static asn_status check_windows(const asnd_call *c, int64_t *w) {
                              "%s: x has shape %s; it must have 4 or 5 "
                              "dimensions",
                              c->op->name, asn_shape_text(got, x->ndim, x->shape));
+    /* Windows of a shifted-window transformer (Liu et al., "Swin Transformer", 2021): the
+     * mask repeats for every image, the bias for every window. */
     int heads = x->ndim - 3;
     const int64_t *last = x->shape + heads;
     *w = x->ndim == 5 ? x->shape[1] : 1;
@@ -316,6 +322,7 @@ asn_status asn_planner_masked_softmax(asnd_call *c) {
     int64_t w = 0;
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));
     ASN_TRY(asn_norm_check(c, out, x->ndim, x->shape));
+    /* ScaledMaskedSoftmax's mask hides, the other operator's is added to the scores. */
     ASN_TRY(hides ? check_mask(c, 1, x) : check_windows(c, &w));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     softmax_plan *p = plan_softmax(c, softmax_body, out, x->ndim - 1);

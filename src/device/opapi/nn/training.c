@@ -43,6 +43,7 @@ typedef struct {
 /* Whether all of a tensor is finite, then the product in its place. */
 static asn_status unscale(const asnd_nd *x, double scale, bool *finite) {
     asn_dtype t = x->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
+    /* Looked for before the product, which may be infinite where the gradient was not. */
     uint8_t all = 1;
     int64_t strides[ASN_ND_MAX_DIMS] = {0};
     asnd_nd kept = {.data = (char *)&all,
@@ -187,6 +188,8 @@ static asn_status sgd_step(aclOpExecutor *e, const sgd_plan *s, int k, double sc
     }
     if (s->maximize) g = asn_prog_op1(&p, ASN_OP_NEGATIVE, g);
     if (s->decay != 0) g = asn_prog_op2(&p, ASN_OP_ADD, g, times(&p, t, x, s->decay));
+    /* b = momentum b + (1 - dampening) g, in the first step g itself; the step is b, or
+     * with Nesterov's momentum g + momentum b. */
     int step = g;
     if (s->buffer >= 0 && s->momentum != 0) {
         const asnd_nd *buffer = asn_exec_nd(e, s->buffer + k);
@@ -219,6 +222,8 @@ static asn_status sgd_check(const asnd_call *c, double *elements) {
     uint64_t count = asn_call_array(c, 0)->size;
     for (int i = 0; i < 3; i++) {
         const asnd_array *list = asn_call_array(c, i);
+        /* params, grads and momentum buffers; PyTorch makes the buffers on the first step
+         * with momentum, so that a call without momentum has none. */
         if (i == 2 && (list == NULL || list->size == 0)) break;
         if (list->size != count)
             return asn_error_set(ASN_ERR_VALUE, "%s: %s has %llu members, %s %llu",

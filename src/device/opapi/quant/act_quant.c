@@ -59,6 +59,8 @@ static void dequant_row(const act_plan *p, const dequant *d, int64_t i, int64_t 
     /* A row of scales for each group, one row, or one number. */
     const float *weight = d->weight;
     if (weight != NULL && d->weight_size > p->wide) weight += group * p->wide;
+    /* v = (x + whole) * weight * row + add: weight of each column, row of each row. The
+     * sum of two int32 is made in 64 bits, as it may not fit 32. */
     for (int64_t j = 0; j < p->wide; j++) {
         int64_t at = i * p->wide + j;
         if (whole != NULL) {
@@ -78,6 +80,8 @@ static void dequant_row(const act_plan *p, const dequant *d, int64_t i, int64_t 
 static void activate(const act_plan *p, const float *v, float *y) {
     const bool gate = p->act == ASN_SWISH;
     const float *a = gate && !p->left ? v + p->n : v, *b = p->left ? v + p->n : v;
+    /* SwiGLU (Shazeer, "GLU Variants Improve Transformer", 2020): swish(a) * b, of the
+     * two halves of a row. */
     asn_activate(p->act, p->n, a, y);
     for (int64_t j = 0; gate && j < p->n; j++)
         y[j] *= b[j];
@@ -163,6 +167,7 @@ static asn_status take_quant(asnd_call *c, act_plan *p, const char *scale,
                              const char *offset, const char *y, const char *scale_out) {
     const asnd_nd *x = asn_call_nd(c, 0);
     int64_t shape[ASN_ND_MAX_DIMS];
+    /* A dynamic scale is the row's own, and has no offset. */
     p->num_groups = 1;
     p->groups = asn_call_operand_named(c, "groupIndexOptional");
     if (p->groups >= 0) {

@@ -30,6 +30,7 @@ static asn_status smooth_rows(aclOpExecutor *e, const dynamic_plan *p, float *v,
     if (p->groups >= 0)
         ASN_TRY(asn_packed_data(asn_exec_nd(e, p->groups), ASN_I64, tmp, &ends));
     for (int64_t i = 0, g = 0; i < p->all / p->n; i++) {
+        /* groupIndex has ends; rows behind the last one take the last group's scales. */
         while (ends != NULL && g + 1 < p->num_groups && i >= ends[g])
             g++;
         for (int64_t j = 0; j < p->n; j++)
@@ -50,6 +51,9 @@ static void quantise_set(const dynamic_plan *p, const float *v, int32_t top, int
     }
     /* From -1 - top to top: 255 steps of int8, 15 of int4. */
     float range = (float)(2 * top + 1);
+    /* x = (q - offset) * scale, so that q = x / scale + offset: symmetrical sets have no
+     * offset, others take their maximum to `top` and their minimum to -1 - top. A set of
+     * equal numbers has scale 0, by which nothing is divided. */
     *scale = p->symmetrical ? most / (float)top : (high - low) / range;
     *offset = !p->symmetrical && *scale > 0 ? (float)top - high / *scale : 0;
     for (int64_t k = 0; k < p->count; k++) {
@@ -109,6 +113,8 @@ static asn_status take_mode(const asnd_call *c, dynamic_plan *p, int *ndim,
             "%s: quantMode is \"%.20s\"; it must be pertoken, perchannel "
             "or pertensor",
             c->op->name, mode);
+    /* Scales: x's shape without the last dimension (pertoken), without the last but one
+     * (perchannel), or (1). */
     p->all = asn_nd_size(x);
     p->n = x->shape[last];
     p->step = p->columns ? p->n : 1;
@@ -128,6 +134,7 @@ static asn_status take_smooth(const asnd_call *c, dynamic_plan *p) {
     p->smooth = c->first[1];
     p->groups = c->first[2];
     p->num_groups = p->groups < 0 ? 0 : asn_nd_size(asn_call_nd(c, 2));
+    /* smoothScales (n) or (groups, n), groupIndex (groups). */
     int64_t want[] = {p->num_groups, x->shape[x->ndim - 1]};
     ASN_TRY(asn_call_floating(c, 1));
     if (p->groups >= 0 && (p->smooth < 0 || !asn_is_integer(asn_call_nd(c, 2)->dtype)))

@@ -65,6 +65,7 @@ static asn_status factors(aclOpExecutor *e, int operand, int64_t n, asnd_tmp *tm
     *values = (const float *)(void *)v.nd.data;
     /* A row of one column has one factor either way. */
     int64_t all = asn_nd_size(&v.nd);
+    /* One factor for all columns, or one for each, of every group. */
     *size = all >= n && all % n == 0 && n > 1 ? n : 1;
     return ASN_OK;
 }
@@ -93,6 +94,8 @@ static void dynamic_row(asnd_row_quant *r, int64_t row, const float *factor, flo
         if (factor != NULL) v[j] *= factor[r->factor_size == 1 ? 0 : j];
         most = fmaxf(most, fabsf(v[j]));
     }
+    /* Symmetrical: the lowest integer is never reached, so that negating a row negates
+     * its numbers. */
     float scale = most / (float)r->top;
     for (int64_t j = 0; j < n; j++)
         r->q[j] = asn_quant_value(scale > 0 ? v[j] / scale : 0, ASN_ROUND_EVEN, r->bottom,

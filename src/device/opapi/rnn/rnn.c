@@ -33,6 +33,7 @@ asn_status asn_rnn_sizes(aclOpExecutor *e, const asnd_rnn *p, asnd_tmp *tmp,
     int64_t sum = 0;
     *sizes = asn_tmp_alloc(tmp, (size_t)p->time * sizeof **sizes);
     if (*sizes == NULL) return ASN_ERR_MEMORY;
+    /* Without batchSizes every step has the whole batch. */
     for (int64_t i = 0; i < p->time; i++)
         (*sizes)[i] = p->batch;
     if (p->sizes < 0) return ASN_OK;
@@ -40,6 +41,8 @@ asn_status asn_rnn_sizes(aclOpExecutor *e, const asnd_rnn *p, asnd_tmp *tmp,
     asn_view_plain(&v, ASN_I64, 1, &p->time, *sizes);
     ASN_TRY(asn_move(&v.nd, asn_exec_nd(e, p->sizes)));
     for (int64_t i = 0; i < p->time; i++) {
+        /* PyTorch's packed sequences are sorted by length, the longest first, so that a
+         * step's valid rows are its first ones. */
         int64_t most = i == 0 ? p->batch : (*sizes)[i - 1];
         if ((*sizes)[i] < 1 || (*sizes)[i] > most || (i == 0 && (*sizes)[i] != most))
             return asn_error_set(ASN_ERR_VALUE,
@@ -87,6 +90,7 @@ asn_status asn_rnn_load(aclOpExecutor *e, const asnd_rnn *p, int operand, int64_
                         const int64_t *sizes, asnd_tmp *tmp, char **data) {
     const asnd_nd *a = asn_exec_nd(e, operand);
     int64_t shape[3] = {p->time, p->batch, width};
+    /* packed: rows are the valid ones alone, without the padding between steps. */
     bool packed = p->rows > 0 && p->rows != p->time * p->batch;
     asnd_view v, to;
     if (p->rows == 0) {

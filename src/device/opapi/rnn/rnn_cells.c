@@ -39,6 +39,7 @@ asn_status asn_lstm_step_run(asnd_lstm_step *s) {
     int f = asn_prog_op1(&p, ASN_OP_SIGMOID, asn_prog_in(&p, &s->gates[1].nd));
     int g = asn_prog_op1(&p, ASN_OP_TANH, asn_prog_in(&p, &s->gates[2].nd));
     int o = asn_prog_op1(&p, ASN_OP_SIGMOID, asn_prog_in(&p, &s->gates[3].nd));
+    /* c = f c_prev + i g, h = o tanh(c); gates (rows, hidden) each. */
     int c = plus(&p, times(&p, f, asn_prog_in(&p, &s->c_prev.nd)), times(&p, i, g));
     int tanh_c = asn_prog_op1(&p, ASN_OP_TANH, c), h = times(&p, o, tanh_c);
     put(&p, i, s->i);
@@ -62,6 +63,7 @@ asn_status asn_lstm_back_run(asnd_lstm_back *s) {
     int tanh_c = asn_prog_in(&p, &s->tanh_c->nd);
     int dh = s->dh ? asn_prog_in(&p, &s->dh->nd) : asn_prog_const(&p, t, 0);
     if (s->dy) dh = plus(&p, dh, asn_prog_in(&p, &s->dy->nd));
+    /* sigmoid' = s (1 - s), tanh' = 1 - t^2, of the activated gates that forward kept. */
     int dc = times(&p, times(&p, dh, o), rest(&p, times(&p, tanh_c, tanh_c), t));
     if (s->dc) dc = plus(&p, dc, asn_prog_in(&p, &s->dc->nd));
     int d_o = times(&p, times(&p, dh, tanh_c), times(&p, o, rest(&p, o, t)));
@@ -94,6 +96,8 @@ static asn_status cell_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asn_dtype t = p->loop;
     const asnd_nd *gates = asn_exec_nd(e, p->at[0]);
+    /* inputGates = x W^T and hiddenGates = h U^T come as products: (batch, 4 hidden), the
+     * gates i, f, g, o side by side; biases (4 hidden). */
     static const int addends[4] = {0, 1, 3, 4};
     asnd_view in[4], sum, store, cx, h, c, parts[4];
     asnd_lstm_step s = {.h = {&h}, .c = {&c}};
@@ -181,6 +185,7 @@ static asn_status check_cell(const asnd_call *c, int like, const int *wide,
     const asnd_nd *a = asn_call_nd(c, like);
     ASN_TRY(asn_call_rank(c, like, 2, 2));
     ASN_TRY(asn_call_floating(c, like));
+    /* One dtype for all, since one program reads and writes them. */
     const int64_t shape[2] = {a->shape[0], 4 * a->shape[1]};
     for (int kind = 0; kind < 3; kind++)
         for (const int *i = kind == 0   ? wide

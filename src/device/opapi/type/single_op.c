@@ -42,6 +42,7 @@ static aclError type_find(const char *function, const char *name,
                           const asnd_type **type) {
     if (name == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: opType is NULL", function);
+    /* The rows are sorted by name (tools write them so). */
     *type = bsearch(name, asn_types, (size_t)asn_types_count, sizeof **type, by_name);
     if (*type != NULL) return ACL_SUCCESS;
     return asnrtFail(ACL_ERROR_OP_NOT_FOUND,
@@ -113,6 +114,7 @@ static aclError insert(const type_call *c, const char *name, size_t *ndim,
     const asnrtAttr *a = asnrtAttrGet(c->attr, name);
     if (a == NULL || a->kind != ASNRT_ATTR_INT || a->count != 1)
         return missing(c, "attribute", name, 0);
+    /* One dimension more than the tensor has may be named: the new last one. */
     int64_t at = *(const int64_t *)a->elements, n = (int64_t)*ndim;
     if (at < 0) at += n + 1;
     if (at < 0 || at > n || n >= ASN_ND_MAX_DIMS)
@@ -150,6 +152,8 @@ static aclError tensor_make(const type_call *c, int side, int i,
         if (code != ACL_SUCCESS) return code;
     }
     memcpy(stored, shape, ndim * sizeof *stored);
+    /* A true attribute (transposeX1 and the like) is a view with exchanged strides:
+     * nothing is copied. */
     bool turn = ndim >= 2 && s != NULL && !s->has_value && is_set(c, s->name);
     if (turn) exchange(ndim, shape, strides);
     *out = aclCreateTensor(shape, ndim, dtype, turn ? strides : NULL, 0, ACL_FORMAT_ND,
@@ -296,6 +300,7 @@ static aclError scalar_make(const type_call *c, const asnd_type_source *s, made 
     aclError code = number_of(c, s, &n);
     if (code != ACL_SUCCESS) return code;
     double value = element(n.data, n.dtype, 0);
+    /* float64 holds integers up to 2^53, which no attribute of a type exceeds. */
     int64_t whole = (int64_t)value;
     m->object = n.is_integer ? aclCreateScalar(&whole, ACL_INT64)
                              : aclCreateScalar(&value, ACL_DOUBLE);
@@ -308,6 +313,8 @@ static aclError array_make(const type_call *c, const asnd_type_source *s, made *
     aclError code = numbers_of(c, s, &n);
     if (code != ACL_SUCCESS) return code;
     if (n.is_text) return missing(c, "attribute", s->name, 0);
+    /* Room for the widest of the three kinds; one more, so that an empty list is no
+     * allocation of 0 bytes. */
     int64_t *ints = asn_malloc((n.count + 1) * sizeof *ints);
     if (ints == NULL) return ACL_ERROR_BAD_ALLOC;
     float *floats = (float *)ints; /* one of the three */

@@ -26,6 +26,8 @@ static asn_status sample_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, p->input), p->t, &image));
     ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, p->grid), p->t, &grid));
     ASN_TRY(asn_image_result(e, tmp, out, p->t, &y));
+    /* Positions lie in [-1, 1]; align: the ends are the corners' centres, else their
+     * outer edges. */
     asn_grid_sample(&p->g, p->t, image.nd.data, grid.nd.data, y.nd.data);
     return asn_image_finish(out, &y);
 }
@@ -63,6 +65,7 @@ static asn_status check(const asnd_call *c, int input, asnd_grid *g, int64_t *ou
                      .align = asn_call_int(c, input + 4) != 0,
                      .points = 1};
     for (int k = 0; k < 2; k++) {
+        /* No bicubic volumes: 64 taps each, which PyTorch does not have either. */
         int64_t value = asn_call_int(c, input + 2 + k), most = k == 0 && n == 3 ? 1 : 2;
         if (value < 0 || value > most)
             return asn_error_set(ASN_ERR_VALUE, "%s: %s is %lld; it must be in [0, %lld]",

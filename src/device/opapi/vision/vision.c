@@ -49,6 +49,7 @@ typedef struct {
 static asn_status patches_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const patches_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
+    /* self (n, c, h, w), out (n, c kh kw, windows). */
     int size = asn_itemsize(self->dtype);
     int64_t windows = asn_conv_extent(p->g.y), taps = asn_conv_extent(p->g.k);
     asnd_view x, y;
@@ -75,6 +76,7 @@ static asn_status patches_geometry(const asnd_call *c, int sizes, const int64_t 
     ASN_TRY(asn_image_ints(c, sizes + 2, 2, 0, -1, g->pad + 1));
     ASN_TRY(asn_image_ints(c, sizes + 3, 2, 1, 0, g->stride + 1));
     for (int d = 1; d < 3; d++) {
+        /* Windows along d: floor((x + 2 pad - dilation (k - 1) - 1) / stride) + 1. */
         int64_t span = g->x[d] + 2 * g->pad[d] - g->dilation[d] * (g->k[d] - 1) - 1;
         if (span < 0)
             return asn_error_set(ASN_ERR_VALUE,
@@ -97,6 +99,7 @@ asn_status asn_planner_im2col(asnd_call *c) {
     ASN_TRY(asn_call_same_dtype(c, 0, 5));
     int batched = self->ndim == 4;
     int64_t shape[3];
+    /* Of the shape (batch, rows, windows), without the batch where self has none. */
     g.cx = self->shape[self->ndim - 3];
     g.n = batched ? self->shape[0] : 1;
     ASN_TRY(patches_geometry(c, 1, self->shape + self->ndim - 2, &g, shape));
@@ -171,6 +174,7 @@ static void split_channels(const asnd_nd *a, int64_t outer, asnd_view *v) {
     asn_view_set(v, a);
     int64_t inner = a->shape[1] / outer, stride = a->strides[1];
     v->shape[1] = inner;
+    /* outer first: a step over it is `inner` channels. */
     asn_view_insert(v, 1, outer, stride * inner);
 }
 
@@ -181,6 +185,8 @@ static asn_status shuffle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
     asnd_view from, to;
     int axes[ASN_ND_MAX_DIMS];
+    /* ShuffleNet (Zhang et al., 2018): channels of different groups come to lie side by
+     * side, so that the next grouped convolution mixes them. */
     split_channels(self, p->groups, &from);
     split_channels(out, self->shape[1] / p->groups, &to);
     for (int d = 0; d < from.nd.ndim; d++)
@@ -223,6 +229,8 @@ static asn_status grid_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const grid_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, 1);
     asnd_view theta, grid;
+    /* Spatial transformers (Jaderberg et al., 2015): grid point = theta (x, y, [z,] 1),
+     * theta (n, 2, 3) or (n, 3, 4), positions in [-1, 1]. */
     ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, 0), p->t, &theta));
     ASN_TRY(asn_image_result(e, tmp, out, p->t, &grid));
     asn_affine_grid(p->t, out->shape[0], p->spatial, out->shape + 1, p->align,
@@ -271,6 +279,8 @@ typedef struct {
 static asn_status chamfer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_dtype t = ((const chamfer_plan *)plan)->t;
     const asnd_nd *a = asn_exec_nd(e, 0), *b = asn_exec_nd(e, 1);
+    /* d/dp |p - q|^2 = 2 (p - q) for a point and its nearest one, which gets the
+     * opposite. */
     asnd_chamfer g = {.batch = a->shape[0], .width = a->shape[2]};
     g.n[0] = a->shape[1];
     g.n[1] = b->shape[1];
