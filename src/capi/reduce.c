@@ -70,7 +70,7 @@ static asnp_status number_result(const asn_scalar *value, asnp_array **out) {
 static asn_status reduce_whole(asn_op op, const asnp_array *a, asn_scalar *value,
                                bool *done) {
     bool truth;
-    /* any and all of an array of any size may stop at the first element that decides. */
+    /* any and all of a large array go piece by piece, until the answer is known. */
     *done = asn_direct_reduce(op, &a->array, value);
     if (*done || (op != ASN_OP_LOGICAL_OR && op != ASN_OP_LOGICAL_AND)) return ASN_OK;
     ASN_TRY(asn_truth_reduce(op, &a->array, &truth, done));

@@ -31,7 +31,9 @@
  *
  * With AVX2 alone, which has no casts of 64-bit integers: v_every_on_8(on): whether all
  * lanes are; v_low_words(x, y): x's low halves under y's upper ones; v_widen_f64(p) from
- * memory's float32, v_narrow_f64(p, x) to those, rounded.
+ * memory's float32, v_narrow_f64(p, x) to those, rounded. For pairs, which compilers take
+ * apart there: v_addsub_<t>(a, b, c), a b - c in even lanes and a b + c in odd ones,
+ * rounded once, and v_sqrt_<t>(x).
  */
 #ifndef ASN_DEVICE_CPU_SIMD_NUMBER_LANES_H
 #define ASN_DEVICE_CPU_SIMD_NUMBER_LANES_H

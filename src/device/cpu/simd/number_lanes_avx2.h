@@ -135,6 +135,12 @@ INLINE asn_v_f64 v_addsub_f64(asn_v_f64 a, asn_v_f64 b, asn_v_f64 c) {
 INLINE asn_v_f32 v_addsub_f32(asn_v_f32 a, asn_v_f32 b, asn_v_f32 c) {
     return (asn_v_f32)_mm256_fmaddsub_ps((__m256)a, (__m256)b, (__m256)c);
 }
+INLINE asn_v_f64 v_sqrt_f64(asn_v_f64 x) {
+    return (asn_v_f64)_mm256_sqrt_pd((__m256d)x);
+}
+INLINE asn_v_f32 v_sqrt_f32(asn_v_f32 x) {
+    return (asn_v_f32)_mm256_sqrt_ps((__m256)x);
+}
 /* Lanes that are not on divide by one. */
 INLINE asn_v_f64 v_quotient_f64(asnd_on_8 on, asn_v_f64 a, asn_v_f64 b) {
     return a / v_pick_f64(on, b, v_every_f64(1));
