@@ -35,7 +35,8 @@ INSIDE = {}
 INSIDE["device/cpu"] = {
     "simd": set(),
     "move": {"simd"},
-    "math": {"simd"},
+    "integers": {"simd"},
+    "math": {"simd", "integers"},
     "loops": {"simd", "move", "math"},
     "fused": {"simd", "move", "loops", "jit"},
     "jit": {"fused", "math"},

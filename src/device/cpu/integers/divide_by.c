@@ -5,7 +5,7 @@
  * some are refused. Each kind has a loop of its own, whose kind is a constant, so that a
  * compiler drops the branches.
  */
-#include "device/cpu/math/divide_by.h"
+#include "device/cpu/integers/divide_by.h"
 
 /* floor(n / d) is (high + (n - high) / 2^first) / 2^second, high the upper half of
  * multiplier n. */

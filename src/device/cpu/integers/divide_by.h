@@ -4,8 +4,8 @@
  * n and d below 2^64). 1.1 ns an element where dividing takes 3 to 10; for operands that
  * a float quotient does not hold (divide_int.inc).
  */
-#ifndef ASN_DEVICE_CPU_MATH_DIVIDE_BY_H
-#define ASN_DEVICE_CPU_MATH_DIVIDE_BY_H
+#ifndef ASN_DEVICE_CPU_INTEGERS_DIVIDE_BY_H
+#define ASN_DEVICE_CPU_INTEGERS_DIVIDE_BY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* CPU device, private to the tables of kernels: quotients and remainders of vectors of
  * integers (divide.inc). */
-#ifndef ASN_DEVICE_CPU_MATH_DIVIDE_H
-#define ASN_DEVICE_CPU_MATH_DIVIDE_H
+#ifndef ASN_DEVICE_CPU_INTEGERS_DIVIDE_H
+#define ASN_DEVICE_CPU_INTEGERS_DIVIDE_H
 
 #include "device/cpu/kernels.h"
 

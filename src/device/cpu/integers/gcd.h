@@ -1,7 +1,7 @@
 /* CPU device, private to the tables of kernels: common divisors and multiples of vectors
  * of integers (gcd.inc). */
-#ifndef ASN_DEVICE_CPU_MATH_GCD_H
-#define ASN_DEVICE_CPU_MATH_GCD_H
+#ifndef ASN_DEVICE_CPU_INTEGERS_GCD_H
+#define ASN_DEVICE_CPU_INTEGERS_GCD_H
 
 #include "device/cpu/kernels.h"
 
