@@ -194,7 +194,8 @@ static void close_up(void) {
     asn_acl_interpose(ASN_LAYER_CAPTURE, NULL);
     asn_sync_set_tap(NULL);
     asn_watch_set_tap(NULL);
-    asn_capturing = asn_stream_held = false;
+    asn_capturing = false;
+    asn_stream_hold(false);
     asn_captured = NULL;
     asn_unlock();
 }
@@ -220,7 +221,8 @@ asn_status asn_capture_begin(int num_args, const asn_array *const *args,
     asn_captured = r;
     asn_acl_interpose(ASN_LAYER_CAPTURE, asn_capture_install);
     /* a stream that is never idle: nothing is computed beside it */
-    asn_capturing = asn_stream_held = asn_stream_busy = true;
+    asn_capturing = true;
+    asn_stream_hold(true);
     asn_sync_set_tap(asn_capture_forbid);
     status = asn_capture_add_args(num_args, args, views);
     asn_watch_set_tap(&asn_capture_tap);

@@ -96,11 +96,6 @@ static void fill(const asn_replay_step *s, aclnnxOperand *o, char *const *bases)
         if (s->places[i].slot >= 0) o[i].data = address(bases, &s->places[i]);
 }
 
-/* Whether the calling thread may compute itself, in order. */
-static bool stream_is_idle(void) {
-    return !asn_stream_busy || asn_stream_poll();
-}
-
 /* Long ones let other threads of the binding run meanwhile. */
 static int launch_fused(const asn_replay_step *s, void *const *addresses,
                         uint32_t *sink) {
@@ -128,7 +123,7 @@ static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
                                              : address(bases, &s->places[i]);
     if (!s->watched) sink = NULL;
     asn_counters.programs++;
-    if (!s->native || !stream_is_idle()) return launch_fused(s, addresses, sink);
+    if (!s->native || !asn_stream_is_idle()) return launch_fused(s, addresses, sink);
     if (__builtin_expect(!asn_replay_trying(s), 1))
         return run_program(s, !s->slower, addresses, sink);
     bool compiled = !(s->trials & 1); /* they take turns while they are tried */
@@ -149,7 +144,7 @@ static int run_product(asn_replay_step *s, char *const *bases, uint32_t *sink) {
 
 /* Addresses are exchanged in the executor, which was planned with others. */
 static int run_operator(asn_replay_step *s, char *const *bases, uint32_t *sink) {
-    if (s->op.product && stream_is_idle()) return run_product(s, bases, sink);
+    if (s->op.product && asn_stream_is_idle()) return run_product(s, bases, sink);
     for (int i = 0; i < s->op.num_tensors; i++) {
         const asn_replay_tensor *t = &s->op.tensors[i];
         if (t->place.slot < 0) continue;

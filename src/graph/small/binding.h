@@ -44,7 +44,7 @@ extern uint32_t asn_direct_since; /* the opening of the device this was found ou
 bool asn_direct_find(void);
 static inline bool asn_direct_ready(void) {
     return (asn_direct_since == asn_device_generation || asn_direct_find()) &&
-           (!asn_stream_busy || asn_stream_poll());
+           asn_stream_is_idle();
 }
 
 /* key: op << 15, and asn_binding_type of operand k << 5 k. Valid until the next get. Lock

@@ -14,6 +14,10 @@ extern bool asn_stream_busy;
 /* A capture is open (graph/capture/replay.h): the stream counts as busy whatever is
  * waited for, so that nothing takes a shortcut past it. */
 extern bool asn_stream_held;
+static inline void asn_stream_hold(bool on) {
+    asn_stream_held = on;
+    asn_stream_busy |= on;
+}
 /* There are streams besides the library's own. Everything they cost is behind this. */
 extern bool asn_stream_many;
 /* The same without any lock. */
@@ -36,6 +40,11 @@ static inline void asn_stream_launch(bool queued) {
 /* Whether nothing is queued any more on any stream, found out without waiting. A failure
  * met on the way is kept for that stream's next wait. */
 bool asn_stream_poll(void);
+/* The same, without a call where that is known: the calling thread may compute itself, in
+ * order. */
+static inline bool asn_stream_is_idle(void) {
+    return !asn_stream_busy || asn_stream_poll();
+}
 /* Waits for all streams, and keeps failures for their next wait. */
 void asn_stream_drain(void);
 /* Waits for all streams; the first failed task's error, once. */
