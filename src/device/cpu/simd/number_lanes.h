@@ -60,15 +60,20 @@ enum { V_LANES_4 = ASN_V / 4, V_LANES_8 = ASN_V / 8 };
 EVERY(f64, double)
 EVERY(f32, float)
 EVERY(i64, int64_t)
-EVERY(u64, uint64_t)
 EVERY(i32, int32_t)
 #undef EVERY
 
 #if defined(__AVX512F__)
+typedef __mmask16 asnd_on_4;
+typedef __mmask8 asnd_on_8;
 #include "device/cpu/simd/number_lanes_avx512.h"
 #elif defined(__AVX2__)
+typedef asn_v_i32 asnd_on_4;
+typedef asn_v_i64 asnd_on_8;
 #include "device/cpu/simd/number_lanes_avx2.h"
 #elif defined(__ARM_NEON)
+typedef asn_v_i32 asnd_on_4;
+typedef asn_v_i64 asnd_on_8;
 #include "device/cpu/simd/number_lanes_neon.h"
 #endif
 

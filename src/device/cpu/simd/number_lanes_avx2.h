@@ -9,8 +9,6 @@
 #ifndef ASN_DEVICE_CPU_SIMD_NUMBER_LANES_AVX2_H
 #define ASN_DEVICE_CPU_SIMD_NUMBER_LANES_AVX2_H
 
-typedef asn_v_i32 asnd_on_4;
-typedef asn_v_i64 asnd_on_8;
 enum { V_FLAGS = 32 };
 
 /* The operators' comparisons of floats would raise "invalid" for a quiet NaN. */

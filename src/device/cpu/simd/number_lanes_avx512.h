@@ -6,8 +6,6 @@
 #ifndef ASN_DEVICE_CPU_SIMD_NUMBER_LANES_AVX512_H
 #define ASN_DEVICE_CPU_SIMD_NUMBER_LANES_AVX512_H
 
-typedef __mmask16 asnd_on_4;
-typedef __mmask8 asnd_on_8;
 enum { V_FLAGS = 64 };
 
 #define COMPARE(name, quiet, integers)                                                   \

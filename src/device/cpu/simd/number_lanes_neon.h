@@ -7,9 +7,6 @@
 #ifndef ASN_DEVICE_CPU_SIMD_NUMBER_LANES_NEON_H
 #define ASN_DEVICE_CPU_SIMD_NUMBER_LANES_NEON_H
 
-typedef asn_v_i32 asnd_on_4;
-typedef asn_v_i64 asnd_on_8;
-
 INLINE asnd_on_8 v_ne_f64(asn_v_f64 a, asn_v_f64 b) {
     return (asnd_on_8)(a != b);
 }
