@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 from .._core import BitEngine, from_numpy
-from ._distributions import rows_of
+from ._parameters import rows_of
 from ._seed_sequence import WORD, ISeedSequence, SeedSequence, seed_words
 
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from .._core import empty
-from ._distributions import rows_of
+from ._parameters import rows_of
 
 _DTYPES = {np.dtype(t) for t in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")}
 

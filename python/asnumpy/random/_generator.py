@@ -7,8 +7,9 @@ import numpy as np
 from .. import _core
 from ._bit_generators import PCG64, BitGenerator
 from ._bounded import draw_integers
-from ._distributions import Distributions, rows_of, sum_message
+from ._distributions import Distributions, sum_message
 from ._ordering import checked_axis, choose, distinct, reorder, shuffled
+from ._parameters import rows_of
 from ._scaled import scaled_normal, scaled_uniform
 
 _FEW = 64  # probabilities

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _core
-from ._distributions import rows_of
+from ._parameters import rows_of
 
 _LARGE_POPULATION = 10_000  # above it a tail shuffle may beat Floyd's method, as NumPy draws
 

@@ -8,9 +8,10 @@ import numpy as np
 from .._core import _NUMPY_2_5, _is_tracing
 from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
-from ._distributions import Distributions, rows_of, sum_message
+from ._distributions import Distributions, sum_message
 from ._generator import RandomStateLike
 from ._ordering import choose, reorder, shuffled
+from ._parameters import rows_of
 from ._scaled import scaled_normal, scaled_uniform
 
 
