@@ -12,10 +12,10 @@ import operator
 import numpy as _np
 
 from . import _core
+from ._array_methods import number
 from ._core import asanyarray
 from ._einsum_plans import LETTERS as _LETTERS
 from ._einsum_plans import chain_plan, one_plan, pair_plan
-from ._support import number
 
 
 def _sublist(subs):

@@ -6,9 +6,9 @@ import warnings
 import numpy as _np
 
 from . import _core
+from ._array_methods import number
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
-from ._support import number
 
 
 def _finite(*numbers):

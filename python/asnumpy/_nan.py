@@ -6,6 +6,7 @@ import numpy as _np
 from numpy import _NoValue
 
 from . import _core
+from ._array_methods import check_out, number
 from ._core import asanyarray, asarray, stack
 from ._errstate import errstate
 from ._quantiles import (
@@ -18,7 +19,6 @@ from ._quantiles import (
     median,
 )
 from ._statistics import _axis_tuple, _weights_along
-from ._support import check_out, number
 
 
 def _filled(a, value):

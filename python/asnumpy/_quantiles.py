@@ -9,10 +9,10 @@ import numpy as _np
 from numpy import _NoValue
 
 from . import _core, _support
+from ._array_methods import check_out, number
 from ._core import asanyarray, asarray, moveaxis
 from ._errstate import errstate
 from ._statistics import _axis_tuple, _weights_along
-from ._support import check_out, number
 
 
 def _flat_axes(a, axis):

@@ -6,9 +6,10 @@ import numpy as _np
 from numpy import _NoValue
 
 from . import _core
+from ._array_methods import check_out, number
 from ._core import asanyarray, asarray
 from ._joining import _normalize
-from ._support import as_class, check_out, number
+from ._support import as_class
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):

@@ -8,9 +8,10 @@ import numpy as _np
 from numpy.linalg import LinAlgError
 
 from .. import _core
+from .._array_methods import number
 from .._core import asarray
 from .._errstate import errstate
-from .._support import as_class, number
+from .._support import as_class
 
 _linalg, pinv = _core._linalg, _core._linalg_pinv
 (
