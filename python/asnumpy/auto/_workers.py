@@ -50,6 +50,20 @@ def record():
     return begin()
 
 
+def _asked_by_fork_server():
+    """Whether multiprocessing's nearest caller is the fork server's module, which starts the server.
+
+    Other tools (coverage.py) put functions of their own around get_preparation_data, and a program
+    may call it, too."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("multiprocessing."):
+            return name == "multiprocessing.forkserver"
+        frame = frame.f_back
+    return False
+
+
 def pass_on(options):
     """Lets processes that multiprocessing starts have the mode, with these arguments of install()."""
     plain = multiprocessing.spawn.get_preparation_data
@@ -59,7 +73,7 @@ def pass_on(options):
         data = {**plain(name), _KEY: _Install(options)}
         # A fork server reads no objects: it would import the program's main module without the mode, and its
         # children have it from there. Without the path they import it themselves.
-        if sys._getframe(1).f_code.co_name == "ensure_running":
+        if _asked_by_fork_server():
             data.pop("init_main_from_path", None)
         return data
 
