@@ -167,6 +167,11 @@ def sklearn_cases():
 @pytest.mark.parametrize("name", sklearn_cases())
 def test_sklearn(name, x, host, zero_d):
     sklearn = pytest.importorskip("sklearn")
+    if name == "LogisticRegression" and tuple(map(int, sklearn.__version__.split(".")[:2])) < (
+        1,
+        9,
+    ):
+        pytest.skip("before scikit-learn 1.9 its coefficients are NumPy's, whatever x is")
     classes = np.arange(50) % 2
     case = sklearn_cases()[name]
     with sklearn.config_context(array_api_dispatch=True):

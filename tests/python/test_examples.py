@@ -13,6 +13,8 @@ sys.path.insert(0, str(EXAMPLES))
 
 import programs  # noqa: E402
 
+sys.path.remove(str(EXAMPLES))
+
 
 def parts(result):
     return result if isinstance(result, tuple) else (result,)
@@ -34,6 +36,11 @@ def test_program(name):
                                    atol=size * (1e-5 if single else 1e-10))  # fmt: skip
     total = programs.checksum(tuple(expected))
     assert total != 0 and np.isfinite(total)
+
+
+def test_no_folder_of_examples_passes_for_a_library():
+    """examples/dask would be dask's module where that is not installed, and xarray would look for arrays in it."""
+    assert str(EXAMPLES) not in sys.path
 
 
 def test_runner():
