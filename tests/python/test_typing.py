@@ -9,7 +9,7 @@ import sys
 import asnumpy
 import pytest
 
-pytest.importorskip("mypy", reason="needs mypy")
+version = pytest.importorskip("mypy.version", reason="needs mypy").__version__
 STUB = pathlib.Path(asnumpy.__file__).with_suffix(".pyi")
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "typing"
 pytestmark = pytest.mark.skipif(
@@ -40,6 +40,9 @@ def mypy(*arguments):
     return done.stdout.splitlines()
 
 
+@pytest.mark.skipif(
+    int(version.partition(".")[0]) < 2, reason="before 2.0 stubtest takes our ufuncs for NumPy's"
+)
 def test_stubs_are_the_package(tmp_path):
     for stub in STUB.parent.rglob("*.pyi"):  # alone: stubtest would read the private modules too
         copy = tmp_path / "asnumpy" / stub.relative_to(STUB.parent)

@@ -1,11 +1,12 @@
 """Dask computes with chunks of ours: the same values as with NumPy's, and chunks that stay ours."""
 
 import asnumpy
-import dask
-import dask.array as da
 import numpy
 import pytest
 from libraries.comparing import check_equal
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
 
 X = numpy.random.default_rng(0).random((12, 8))
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytest.importorskip("dask.array")
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples" / "dask"
 
 

@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
 PROGRAM = """
 import os
 import signal

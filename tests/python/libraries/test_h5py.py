@@ -1,9 +1,10 @@
 """h5py writes our arrays to files and reads into their memory."""
 
 import asnumpy
-import h5py
 import pytest
 from libraries.comparing import same
+
+h5py = pytest.importorskip("h5py")
 
 
 @pytest.fixture

@@ -1,10 +1,11 @@
 """Numba's compiled functions take our arrays, also as globals, and our module in NumPy's place."""
 
 import asnumpy
-import numba
 import numpy
 import pytest
 from libraries.comparing import same
+
+numba = pytest.importorskip("numba")
 
 table = asnumpy.arange(5.0)
 

@@ -1,10 +1,11 @@
 """OpenCV works on the memory of our arrays."""
 
 import asnumpy
-import cv2
 import numpy
 import pytest
 from libraries.comparing import same
+
+cv2 = pytest.importorskip("cv2")
 
 
 def image(np, dtype="uint8"):

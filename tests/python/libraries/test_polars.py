@@ -1,8 +1,9 @@
 """polars makes series and frames of our arrays, and selects by them."""
 
-import polars as pl
 import pytest
 from libraries.comparing import same
+
+pl = pytest.importorskip("polars")
 
 CASES = {
     "Series": lambda np: pl.Series("a", np.arange(4)),

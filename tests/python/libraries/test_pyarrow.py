@@ -1,10 +1,11 @@
 """pyarrow's arrays, tables and functions take our arrays."""
 
 import asnumpy
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from libraries.comparing import same
+
+pa = pytest.importorskip("pyarrow")
+pc = pytest.importorskip("pyarrow.compute")
 
 CASES = {
     "array": lambda np: pa.array(np.arange(4)),
