@@ -9,8 +9,14 @@
  * lengths that are ends; keys also PA_BSND, blocks that blockTable names, with lengths.
  * In float32.
  *
- * DenseLightningIndexerSoftmaxLse tells of the same scores the greatest and the sum of
- * exp(score - greatest), from which the indexer's loss makes its softmax.
+ * DenseLightningIndexerSoftmaxLse tells of the same scores two numbers for each query,
+ * from which the indexer's loss makes its softmax:
+ *
+ *     softmaxMax[s] = greatest score[s, t] of the tokens t that s sees
+ *     softmaxSum[s] = sum over those t of exp(score[s, t] - softmaxMax[s])
+ *
+ * with query (B, S, G, D), key (B, T, 1, D) and weights (B, S, G); flat: S and T of all
+ * sequences one behind the other, without B.
  */
 #include <math.h>
 #include <string.h>
@@ -309,10 +315,11 @@ typedef struct {
     const int64_t *q_ends, *k_ends;
 } lse_plan;
 
-/* All queries of one sequence, to top and sum, which have a number for each row of q. The
- * scores of a query are a vector as long as the sequence, used again for the next one.
- * There are as many keys as queries at least (check_ends), so that each sees one and its
- * greatest score is a number. */
+/* All queries of one sequence, to top and sum, which have a number for each row of q. q:
+ * rows of heads * size, w: of heads; keys: n rows of size. With n keys and m queries,
+ * query i sees the first n - (m - 1 - i) of them. The scores of a query are a vector as
+ * long as the sequence, used again for the next one. There are as many keys as queries at
+ * least (check_ends), so that each sees one and its greatest score is a number. */
 static asn_status lse_sequence(const lse_plan *p, const float *q, const float *w,
                                const span *qs, const asnd_view *keys, float *top,
                                float *sum, asnd_tmp *tmp) {
@@ -452,6 +459,8 @@ asn_status asn_planner_indexer_lse(asnd_call *c) {
                                  "%s: %s belongs to the layout TND, which needs it",
                                  c->op->name, c->op->params[3 + i].name);
     p.batch = flat ? (int64_t)lengths[0]->size : q->shape[0];
+    /* Lengths decide which keys are seen, so they are looked at here and not when the
+     * operator runs: an array of the host may be gone by then. */
     if (flat) {
         ASN_TRY(take_ends(c, 3, p.batch, q->shape[0], &p.q_ends));
         ASN_TRY(take_ends(c, 4, p.batch, k->shape[0], &p.k_ends));
