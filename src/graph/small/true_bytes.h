@@ -13,7 +13,8 @@ static inline uint64_t asn_true_bytes(const uint8_t *keep, int64_t n) {
     if (n >= 8)
         memcpy(&eight, keep, 8);
     else
-        memcpy(&eight, keep, (size_t)n);
+        for (int64_t k = 0; k < n; k++)
+            eight |= (uint64_t)keep[k] << 8 * k;
     return (((eight & low) + low) | eight) & ~low;
 }
 
@@ -21,7 +22,8 @@ static inline uint64_t asn_true_bytes(const uint8_t *keep, int64_t n) {
 static inline int64_t asn_count_true(const uint8_t *keep, int64_t n) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 8)
-        count += __builtin_popcountll(asn_true_bytes(keep + i, n - i));
+        count +=
+            (int64_t)((asn_true_bytes(keep + i, n - i) >> 7) * 0x0101010101010101u >> 56);
     return count;
 }
 
