@@ -97,11 +97,11 @@ def equal_bits(a, b, what):
         show(a, b, numpy.asarray(bad), what)
 
 
-def scale_of(values):
-    """The largest finite magnitude of all."""
+def scale_of(values, kinds="fc"):
+    """The largest finite magnitude of all of these kinds."""
     most = 1.0
     for v in values:
-        if v.dtype.kind in "fciu" and v.size:  # means of large integers cancel as well
+        if v.dtype.kind in kinds and v.size:
             with numpy.errstate(all="ignore"):
                 x = numpy.abs(v.astype("c16" if v.dtype.kind == "c" else "f8"))
                 most = max(most, float(numpy.max(x, initial=0, where=numpy.isfinite(x))))
@@ -183,9 +183,10 @@ def step_by_step(np, program):
             if ROUGH.search(line) and dtype.kind in "fc":
                 count = max((x.size for x in operands), default=1)
                 relative = 1e-2 if dtype == "f2" else 1e-4 if epsilon(dtype) > 1e-10 else 1e-9
-                absolute = min(count, 1 << 14) * epsilon(dtype) * scale_of(operands)
+                scale = scale_of(operands, "fciu")  # means of large integers cancel, too
+                absolute = min(count, 1 << 14) * epsilon(dtype) * scale
                 if SQUARES.search(line):
-                    absolute *= scale_of(operands)
+                    absolute *= scale
             elif dtype.kind == "c":
                 absolute = relative * scale_of(operands)
             close(host(ours[v]), theirs[v], f"{line!r}: {v}", relative, absolute)

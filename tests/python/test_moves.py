@@ -241,3 +241,21 @@ def test_positions_in_short_rows(dtype):
                 ):  # fmt: skip
                     got = getattr(array, name)(axis=1).to_numpy()
                     np.testing.assert_array_equal(got, getattr(host, name)(axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
+def test_rows_of_every_short_length(dtype):
+    """Rows from one element to more than two vectors, between memory of other strides, at every place."""
+    item = np.dtype(dtype).itemsize
+    for n in range(1, 150 // item + 2):
+        wide = (np.arange(40 * (170 // item + 8)) * 7 % 251).astype(dtype).reshape(40, -1)
+        begin = n % 5
+        rows = wide[:, begin : begin + n]
+        device = anp.array(wide)[:, begin : begin + n]
+        np.testing.assert_array_equal(device.copy().to_numpy(), rows)
+        target, into = np.zeros_like(wide), anp.zeros(wide.shape, dtype)
+        target[:, 1 : n + 1] = rows
+        into[:, 1 : n + 1] = device
+        np.testing.assert_array_equal(into.to_numpy(), target)  # and nothing beside them
+        joined = anp.concatenate([device, into[:, :3]], axis=1)
+        np.testing.assert_array_equal(joined.to_numpy(), np.concatenate([rows, target[:, :3]], 1))

@@ -20,7 +20,9 @@ def both(program, *inputs):
         same(g, w)
 
 
-SHAPES = st.sampled_from([(300, 200), (40, 1500), (60000,), (30, 40, 50), (1, 70000), (130, 130)])
+SHAPES = st.sampled_from(
+    [(300, 200), (6000, 5), (9000, 30), (40, 1500), (60000,), (30, 40, 50), (1, 70000), (130, 130)]
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -249,3 +251,12 @@ def test_layout_is_the_arrays():
                     if n > 1
                 ]
                 assert all(s == t for s, t in steps), (axis, shift, got.strides, want.strides)
+
+
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="every operation is a program of its own")
+def test_short_rows_are_copied():
+    """Regions within rows of a few bytes would take longer than the copies of a roll."""
+    v = np.ones((8333, 12), "u1")
+    np.synchronize()
+    assert np.explain(v + np.roll(v, 2, 1)).count("program ") == 3
+    same(v + np.roll(v, 2, 1), numpy.full((8333, 12), 2, "u1"))

@@ -229,6 +229,27 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const b
 
 /* ---- whole nodes, or slices of them */
 
+/* Whether all that the program reads and writes is one stretch of memory, or numbers. */
+static bool is_flat(const asn_program *p, const asn_node *nodes, const asn_node *first) {
+    for (int i = 0; i < p->num_in + p->num_out; i++) {
+        const asn_ref *ref = ref_of(&nodes[p->operands[i].node], p->operands[i].slot);
+        int64_t next = asn_itemsize((asn_dtype)ref->dtype);
+        for (int d = first->ndim - 1; d >= 0 && ref->buffer; d--) {
+            if (first->shape[d] == 1) continue;
+            if (ref->strides[d] != next) return false;
+            next *= first->shape[d];
+        }
+    }
+    return true;
+}
+
+/* ns of a row: what runs a block for each, or only moves it. */
+static double row_time(const asn_program *p, const asn_node *nodes,
+                       const asn_node *first) {
+    bool moves = p->num_instrs == 1 && p->instrs[0].op == ASN_OP_COPY;
+    return is_flat(p, nodes, first) ? 0 : moves ? 4 : 15;
+}
+
 /* Estimated time of a plan's programs, ns: a call, a row, an operand's bytes. Only to
  * compare two plans of one trace. */
 static double estimate(const asn_plan *plan, const asn_node *nodes) {
@@ -243,7 +264,7 @@ static double estimate(const asn_plan *plan, const asn_node *nodes) {
             const asn_ref *ref = ref_of(&nodes[p->operands[i].node], p->operands[i].slot);
             if (ref->buffer) bytes += asn_itemsize((asn_dtype)ref->dtype);
         }
-        ns += 1200 + 15.0 * (double)(first->size / inner) +
+        ns += 1200 + row_time(p, nodes, first) * (double)(first->size / inner) +
               (double)first->size * (0.04 * p->num_instrs + 0.015 * bytes);
     }
     return ns;

@@ -18,8 +18,12 @@
 #include "graph/plan/plan_group.h"
 
 enum {
-    WORTH = 16384, /* elements of a program that is cut into regions */
-    REGION = 4096, /* ... and of its regions on average: a call takes 1 to 2 us */
+    WORTH = 16384,   /* elements of a program that is cut into regions */
+    REGION = 4096,   /* ... and of its regions on average: a call takes 1 to 2 us */
+    SHORT_ROW = 192, /* bytes: of such, regions within rows take longer than the copies
+                        (v + roll(v, 2, 1), one run on two cores, us, in regions and with
+                        the roll copied: 8333 x 12 bytes 129, 38; float32 124, 41; 1500 x
+                        64 bytes 22, 11; 400 x 256 float32 15, 23) */
     MAX_CUTS = 2 * ACLNNX_MAX_OPERANDS
 };
 
@@ -99,6 +103,12 @@ static bool reduces(const asn_plan *plan, const asn_node *nodes, int count, int 
     return false;
 }
 
+/* Whether the cuts fall within rows of a few bytes. */
+static bool cuts_short_rows(const asn_node *reader, const asn_ref *ref, int axis) {
+    int64_t item = asn_itemsize((asn_dtype)ref->dtype);
+    return ref->strides[axis] == item && reader->shape[axis] * item < SHORT_ROW;
+}
+
 /* Whether every reader of the buffer that piece c writes can do without it; `regroups`:
  * reductions in its program are no obstacle. */
 static bool can_forward(const asn_plan *plan, const asn_node *nodes, int count,
@@ -111,7 +121,8 @@ static bool can_forward(const asn_plan *plan, const asn_node *nodes, int count,
             if (nodes[i].size < WORTH || is_piece(&nodes[i]) ||
                 (regroups ? nodes[i].reduce_op != ASN_OP_NONE
                           : reduces(plan, nodes, count, plan->group_of[i])) ||
-                !asn_plan_pieces(&pieces, nodes, count, i, &nodes[i].in[k]))
+                !asn_plan_pieces(&pieces, nodes, count, i, &nodes[i].in[k]) ||
+                cuts_short_rows(&nodes[i], &nodes[i].in[k], pieces.axis))
                 return false;
             if (plan->group_of[i] > last) last = plan->group_of[i];
         }

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void move_row(char *to, const char 
 }
 
 /* Runs `loop`, whose last argument is the size of a row, with a constant where that is an
- * element's: 1.0 ns an element, 2.1 where each asks. */
+ * element's (a[index] of 2000 float64: 2.3 us, 4.7 where each element asks). */
 #define WITH_ROW(row, loop, ...)                                                         \
     switch (row) {                                                                       \
     case 1: loop(__VA_ARGS__, 1); break;                                                 \

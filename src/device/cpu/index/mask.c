@@ -73,10 +73,11 @@ static void next_block(const mask_run *r, asnd_line *line, int64_t number, int64
  * gathered into `buffer`. */
 static const char *block_of(const mask_run *r, int view, int item, const asnd_line *line,
                             int64_t x, int64_t n, int64_t rows, char *buffer) {
-    int64_t step = r->lines->stride[0][view], across = r->lines->stride[1][view];
+    int64_t step = r->lines->stride[0][view],
+            across = rows == 1 ? n * step : r->lines->stride[1][view];
     const char *p = line->at[view] + x * step;
-    if (step == item && (rows == 1 || across == n * step)) return p;
-    asn_block_gather(buffer, p, item, n, step, rows, rows == 1 ? 0 : across);
+    if (step == item && across == n * step) return p;
+    asn_block_gather(buffer, p, item, n, step, rows, across);
     return buffer;
 }
 
@@ -194,16 +195,16 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     uint8_t buffer[BLOCK];
     uint16_t pos[BLOCK + 16];
     char packed[BLOCK * 16];
-    asnd_line line, block;
+    asnd_line line, block = {{0}}; /* block: of packed elements */
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     if (at == r->start[chunk + 1]) return;
     asn_lines_seek(r->lines, &line, first);
     const bool in_place = r->mask_dtype == ASN_BOOL && r->lines->stride[0][MASK] == 1;
     const bool packs = r->band > 1 && r->lines->num_views > 1;
+    const asnd_line *from_line = packs ? &block : &line;
     const int64_t most = r->direct && in_place && r->band == 1 ? to - from : BLOCK;
     for (int64_t l = first, rows; l < end; l += rows) {
         rows = band_rows(r, &line, l, end);
-        block = line;
         for (int64_t x = from; x < to; x += most) {
             int64_t n = to - x < most ? to - x : most;
             const uint8_t *mask = block_mask(r, &line, x, n, rows, buffer);
@@ -212,11 +213,11 @@ static void emit_chunk(void *ctx, int64_t chunk) {
                     (char *)block_of(r, SELF, r->item, &line, x, n, rows, packed);
             n *= rows;
             if (r->direct) {
-                at += r->direct(r, &block, l, x, mask, n, at, r->start[chunk + 1]);
+                at += r->direct(r, from_line, l, x, mask, n, at, r->start[chunk + 1]);
                 continue;
             }
             n = list_positions(mask, n, pos);
-            if (n) r->emit(r, &block, l, x, pos, n, at);
+            if (n) r->emit(r, from_line, l, x, pos, n, at);
             at += n;
         }
         next_block(r, &line, l, rows);
