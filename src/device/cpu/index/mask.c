@@ -195,7 +195,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     uint8_t buffer[BLOCK];
     uint16_t pos[BLOCK + 16];
     char packed[BLOCK * 16];
-    asnd_line line, block = {{0}}; /* block: of packed elements */
+    asnd_line line, block = {0}; /* block: of packed elements */
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     if (at == r->start[chunk + 1]) return;
     asn_lines_seek(r->lines, &line, first);
