@@ -6,7 +6,7 @@ or isinstance(x, numpy.ndarray). Our arrays cannot be of that class, since what 
 would read values that are not computed yet. So the functions of such a library that take arrays are
 replaced, once the library is imported, by functions that hand it NumPy's arrays over ours
 (_host_arguments.py), and a library that lets others register their arrays gets ours registered
-(_einops.py, _jax.py, _numba.py).
+(_einops.py, _jax.py, _numba.py); SciPy's spawning of generators (_scipy.py).
 
 One row per library: the functions and methods that need it. A library is looked at when it is
 imported, never imported from here. ASNUMPY_ADAPT=0 leaves all libraries as they are.
@@ -64,6 +64,7 @@ _REGISTERED = {
     "einops": "_einops",
     "jax": "_jax",
     "numba": "_numba",
+    "scipy._lib._util": "_scipy",
     "torch.utils.data": "_torch_data",
 }
 

@@ -29,18 +29,12 @@ def clahe(x):
     return pytest.importorskip("cv2").createCLAHE().apply(image)
 
 
-def sobol(rng):
-    return pytest.importorskip("scipy.stats").qmc.Sobol(2, rng=rng).random(2)
-
-
 # name: call, array or generator, what the page quotes of the error, the remedy
 REFUSED = {
     "cython": (cython, lambda: np.ones((2, 2)), "has incorrect type (expected numpy.ndarray, got asnumpy.ndarray)", None),
     "ctypes": (ctypes_pointer, lambda: np.ones(3), "argument must be an ndarray", np.to_numpy),
     "pyarrow": (tensor, lambda: np.ones((2, 3)), "Did not pass ndarray object", np.to_numpy),
     "opencv": (clahe, lambda: np.ones((9, 9)), "is not a numpy array, neither a scalar", np.to_numpy),
-    "qmc": (sobol, lambda: np.random.default_rng(0), "'Generator' object has no attribute '_seed_seq'",
-            lambda rng: numpy.random.Generator(rng.bit_generator)),
     "json": (json.dumps, lambda: np.ones(2), "Object of type ndarray is not JSON serializable", lambda x: x.tolist()),
 }  # fmt: skip
 

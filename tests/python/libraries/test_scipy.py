@@ -3,6 +3,7 @@
 import asnumpy
 import numpy
 import pytest
+import scipy.integrate
 import scipy.linalg
 import scipy.optimize
 import scipy.signal
@@ -53,9 +54,20 @@ CASES = {
     "rvs of Generator": lambda np: scipy.stats.norm.rvs(
         size=3, random_state=np.random.default_rng(1)
     ),
-    "qmc": lambda np: scipy.stats.qmc.LatinHypercube(
+    "qmc over a bit generator": lambda np: scipy.stats.qmc.LatinHypercube(
         2, rng=numpy.random.Generator(np.random.PCG64(0))
     ).random(3),
+    "Sobol": lambda np: scipy.stats.qmc.Sobol(2, rng=np.random.default_rng(0)).random(4),
+    "PoissonDisk": lambda np: scipy.stats.qmc.PoissonDisk(
+        2, radius=0.3, rng=np.random.default_rng(0)
+    ).random(4),
+    "MultinomialQMC": lambda np: scipy.stats.qmc.MultinomialQMC(
+        np.array([0.3, 0.7]), 5, rng=np.random.default_rng(0)
+    ).random(4),
+    "qmc_quad": lambda np: scipy.integrate.qmc_quad(
+        lambda x: numpy.sum(x, axis=0), [0, 0], [1, 1], n_points=64,
+        qrng=scipy.stats.qmc.Halton(2, rng=np.random.default_rng(0)),
+    ).integral,
     "bootstrap": lambda np: (
         scipy.stats.bootstrap(
             (np.arange(10.0),), np.mean, n_resamples=50, rng=np.random.default_rng(0)
