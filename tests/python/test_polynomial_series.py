@@ -4,6 +4,8 @@ import copy
 import inspect
 import pickle
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import asnumpy as anp
 import numpy as np
@@ -376,3 +378,45 @@ def test_polyutils():
         )
     with pytest.raises(ValueError):
         ours.as_series([["a"]])
+
+
+EXACT = {
+    "add": lambda m, c, d: m("add")(c, d),
+    "sub": lambda m, c, d: m("sub")(c, d),
+    "mulx": lambda m, c, d: m("mulx")(c),
+    "mul": lambda m, c, d: m("mul")(c, d),
+    "pow": lambda m, c, d: m("pow")(c, 2),
+    "div": lambda m, c, d: m("div")(m("mul")(c, d), d),
+    "der": lambda m, c, d: m("der")(c),
+    "der of a table": lambda m, c, d: m("der")(np.outer(c, d)),
+    "int": lambda m, c, d: m("int")(c, lbnd=c[0]),
+    "val": lambda m, c, d: m("val")(c[0], d),
+    "line": lambda m, c, d: m("line")(c[0], d[0]),
+}
+
+
+NUMBERS = [
+    (m, n)
+    for m in FAMILIES
+    for n in (Fraction, Decimal)
+    if n is Fraction or m in ("polynomial", "chebyshev")
+]  # NumPy refuses others with Decimal
+
+
+@pytest.mark.parametrize(("module", "number"), NUMBERS)
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_numbers_stay_exact(module, number, name):
+    c = np.array([number(k) / 4 for k in (3, 5, -1, 7, 2)], dtype=object)
+    d = np.array([number(k) / 8 for k in (1, -3, 5)], dtype=object)
+    prefix = FAMILIES[module][0]
+    made = [
+        EXACT[name](lambda f, lib=lib: getattr(getattr(lib.polynomial, module), prefix + f), c, d)
+        for lib in (anp, np)
+    ]
+    for ours, theirs in zip(*(x if isinstance(x, tuple) else (x,) for x in made), strict=True):
+        ours, theirs = np.asarray(ours, dtype=object), np.asarray(theirs, dtype=object)
+        assert ours.shape == theirs.shape
+        for a, b in zip(ours.flat, theirs.flat, strict=True):
+            exact = number is Fraction and float not in (type(a), type(b))
+            assert a == b if exact else abs(a - b) <= abs(b) * type(b)("1e-15")
+            assert type(a) in (number, int) or type(a) is type(b)  # NumPy's legval rounds to floats

@@ -18,5 +18,8 @@ def _spawn(rng, n_children):
 
 
 for _module in list(sys.modules.values()):  # SciPy's modules took it by name
-    if getattr(_module, "__name__", "").startswith("scipy.") and vars(_module).get("_rng_spawn") is _theirs:
+    if (
+        getattr(_module, "__name__", "").startswith("scipy.")
+        and vars(_module).get("_rng_spawn") is _theirs
+    ):
         _module._rng_spawn = _spawn

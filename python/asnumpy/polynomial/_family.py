@@ -13,6 +13,7 @@ degree first; functions of arrays of series take the degree along the first axis
 import functools
 import operator
 import warnings
+from fractions import Fraction
 
 import numpy as _np
 
@@ -52,12 +53,28 @@ def _floating(c):
     return c.astype(_np.double) if c.dtype.kind in "?bBhHiIlLqQ" else c
 
 
+def _number(c):
+    """What n is in the functions of a family: a float, and a Fraction beside objects, which stay exact."""
+    return Fraction if _np.asarray(c).dtype.kind == "O" else float
+
+
+def _times(a, factor):
+    """a * factor; a Fraction by whole numbers, since not every number (Decimal) knows fractions."""
+    if not isinstance(factor, Fraction):
+        return factor * a
+    a = factor.numerator * a
+    return a if factor.denominator == 1 else a / factor.denominator
+
+
 class Family:
-    """The recurrence and integrals of a family, as functions of n, and what follows from them."""
+    """The recurrence and integrals of a family, as functions of n, and what follows from them.
+
+    n is a float, an array of them, or a Fraction (then so is the value); rise, level and fall get no arrays.
+    """
 
     def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, maxpower=16,
                  real_roots=False):  # fmt: skip
-        zero = lambda n: 0.0 * n  # noqa: E731
+        zero = lambda n: 0 * n  # noqa: E731
         self.name = name
         self.up, self.mid, self.down = up, mid or zero, down or zero
         self.rise, self.level, self.fall = rise, level or zero, fall or zero
@@ -71,7 +88,8 @@ class Family:
         """The series of off + scl x."""
         if scl == 0:
             return _core.array([off])
-        return _core.array([off + scl * self.mid(0), scl * self.up(0)])
+        mid, up = self.mid(Fraction(0)), self.up(Fraction(0))
+        return _core.array([off + _times(scl, mid) if mid else off, _times(scl, up)])
 
     def _sum(self, c1, c2, sign):
         c1, c2 = as_series([c1, c2])
@@ -95,26 +113,31 @@ class Family:
         (c,) = as_series([c])
         if len(c) == 1 and c[0] == 0:
             return c
-        n = _np.arange(float(len(c)))
+        if c.dtype.kind == "O":
+            up, mid, down = (self._scaled(c, f) for f in (self.up, self.mid, self.down))
+        else:
+            n = _np.arange(float(len(c)))
+            up, mid, down = (c * f(n) for f in (self.up, self.mid, self.down))
         product = _core.zeros(len(c) + 1, dtype=c.dtype)
-        product[1:] = c * self.up(n)
-        product[:-1] += c * self.mid(n)
-        product[:-2] += (c * self.down(n))[1:]
+        product[1:] = up
+        product[:-1] += mid
+        product[:-2] += down[1:]
         return product
 
-    def _clenshaw(self, c, times_x):
+    def _clenshaw(self, c, times_x, number):
         """sum c[k] P_k of coefficients c (along the first axis), x being what times_x multiplies by."""
         first = second = 0  # y_(k+1), y_(k+2)
         for k in range(len(c) - 1, -1, -1):
             value = c[k]
             if k < len(c) - 1:
-                mid, up = self.mid(float(k)), self.up(float(k))
+                mid, up = self.mid(number(k)), self.up(number(k))
                 step = times_x(first)
                 if mid:
                     step = self._plus(step, first, -mid)
                 value = self._plus(value, step, 1 / up)
             if k < len(c) - 2:
-                value = self._plus(value, second, -self.down(k + 1.0) / self.up(k + 1.0))
+                after = number(k + 1)
+                value = self._plus(value, second, -self.down(after) / self.up(after))
             first, second = value, first
         return first
 
@@ -124,11 +147,13 @@ class Family:
         if factor == 0:
             return a
         if isinstance(a, Series) and isinstance(b, Series):
-            long, short = (a.c, factor * b.c) if len(a.c) >= len(b.c) else (factor * b.c, a.c)
+            long, short = a.c, _times(b.c, factor)
+            if len(long) < len(short):
+                long, short = short, long
             long = long.copy()
             long[: len(short)] += short
             return Series(long)
-        return a + (b if factor == 1 else factor * b)
+        return a + (b if factor == 1 else _times(b, factor))
 
     def mul(self, c1, c2):
         """The product of two series."""
@@ -136,7 +161,7 @@ class Family:
         if len(c1) < len(c2):
             c1, c2 = c2, c1
         terms = [Series(c * c1) for c in _np.asarray(c2)]
-        return trimseq(self._clenshaw(terms, lambda s: Series(self.mulx(s.c))).c)
+        return trimseq(self._clenshaw(terms, lambda s: Series(self.mulx(s.c)), _number(c1)).c)
 
     def div(self, c1, c2):
         """(quotient, remainder) of two series."""
@@ -177,6 +202,7 @@ class Family:
         x, without it x broadcasts over the columns.
         """
         c = _floating(c)
+        number = _number(c)
         if isinstance(x, (tuple, list)):
             x = _core.asarray(x)
         if tensor and hasattr(x, "shape") and not isinstance(x, _np.generic):
@@ -184,7 +210,7 @@ class Family:
             c = c.reshape(c.shape + (1,) * x.ndim)
         if c.ndim == 1:
             c = list(_np.asarray(c))  # numbers, with the strength of their dtype
-        value = self._clenshaw(c, lambda y: x * y)
+        value = self._clenshaw(c, lambda y: x * y, number)
         return value if len(c) > 1 else value + x * 0
 
     def nd_val(self, c, *args):
@@ -250,21 +276,34 @@ class Family:
         return moveaxis(c, 0, axis)
 
     def _derivative(self, c):
-        n = len(c) - 1
+        n, number = len(c) - 1, _number(c)
         if not self.banded:
+            if number is Fraction:
+                return self._scaled(c[1:], lambda j: 1 / self.rise(j))
             return c[1:] / self._column(self.rise, n, c)
         rows, found = [c[i] for i in range(n + 1)], [None] * n
         for j in range(n - 1, -1, -1):
-            found[j] = rows[j + 1] / self.rise(j)
-            if self.level(j):
-                rows[j] = rows[j] - self.level(j) * found[j]
-            if j and self.fall(j):
-                rows[j - 1] = rows[j - 1] - self.fall(j) * found[j]
-        return stack(found)
+            k = number(j)
+            rise, level, fall = self.rise(k), self.level(k), self.fall(k)
+            found[j] = _times(rows[j + 1], 1 / rise) if number is Fraction else rows[j + 1] / rise
+            if level:
+                rows[j] = rows[j] - _times(found[j], level)
+            if j and fall:
+                rows[j - 1] = rows[j - 1] - _times(found[j], fall)
+        return _np.array(found, dtype=object) if number is Fraction else stack(found)
+
+    def _scaled(self, c, function):
+        """c[k] * function(k), k along the first axis."""
+        if _number(c) is not Fraction:
+            return c * self._column(function, len(c), c)
+        rows = c.copy()
+        for k in range(len(c)):
+            rows[k] = _times(c[k], function(Fraction(k)))
+        return rows
 
     @staticmethod
     def _column(function, n, c):
-        values = _core.array([function(j) for j in range(n)], dtype=c.dtype)
+        values = _core.array([function(float(j)) for j in range(n)], dtype=c.dtype)
         return values.reshape((n,) + (1,) * (c.ndim - 1))
 
     def int(self, c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006 - NumPy's signature
@@ -298,10 +337,10 @@ class Family:
     def _integral(self, c):
         n = len(c)
         result = _core.zeros((n + 1, *c.shape[1:]), dtype=c.dtype)
-        result[1:] = c * self._column(self.rise, n, c)
+        result[1:] = self._scaled(c, self.rise)
         if self.banded:
-            result[:n] += c * self._column(self.level, n, c)
-            result[: n - 1] += (c * self._column(self.fall, n, c))[1:]
+            result[:n] += self._scaled(c, self.level)
+            result[: n - 1] += self._scaled(c, self.fall)[1:]
         return result
 
     # ---- conversions and roots
@@ -310,7 +349,7 @@ class Family:
         """The series as coefficients of powers of x."""
         (c,) = as_series([c])
         terms = [Series(c[k : k + 1]) for k in range(len(c))]
-        return self._clenshaw(terms, lambda s: Series(_shifted(s.c))).c
+        return self._clenshaw(terms, lambda s: Series(_shifted(s.c)), _number(c)).c
 
     def from_power(self, pol):
         """Coefficients of powers of x as the series."""

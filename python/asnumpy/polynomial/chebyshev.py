@@ -10,10 +10,10 @@ from .polyutils import trimcoef as chebtrim
 
 _FAMILY = _family.Family(
     "Chebyshev polynomials of the first kind",
-    up=lambda n: 0.5 + 0.5 * (n == 0),
-    down=lambda n: 0.5 * (n > 0),
-    rise=lambda n: 0.5 / (n + 1) if n else 1.0,
-    fall=lambda n: -0.5 / (n - 1) if n > 1 else 0.0,
+    up=lambda n: (1 + 0 * n + (n == 0)) / 2,
+    down=lambda n: (0 * n + (n > 0)) / 2,
+    rise=lambda n: 1 / (2 * (n + 1)) if n else 1 + 0 * n,
+    fall=lambda n: -1 / (2 * (n - 1)) if n > 1 else 0 * n,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "cheb", __name__)
 globals().update(_FUNCTIONS)

@@ -9,9 +9,9 @@ from .polyutils import trimcoef as hermtrim
 
 _FAMILY = _family.Family(
     "Hermite polynomials, the physicists'",
-    up=lambda n: 0.5 + 0 * n,
-    down=lambda n: 1.0 * n,
-    rise=lambda n: 0.5 / (n + 1),
+    up=lambda n: (1 + 0 * n) / 2,
+    down=lambda n: n,
+    rise=lambda n: 1 / (2 * (n + 1)),
     real_roots=True,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "herm", __name__)

@@ -9,8 +9,8 @@ from .polyutils import trimcoef as hermetrim
 
 _FAMILY = _family.Family(
     "Hermite polynomials, the probabilists'",
-    up=lambda n: 1.0 + 0 * n,
-    down=lambda n: 1.0 * n,
+    up=lambda n: 1 + 0 * n,
+    down=lambda n: n,
     rise=lambda n: 1 / (n + 1),
 )
 _FUNCTIONS = _family.functions(_FAMILY, "herme", __name__)

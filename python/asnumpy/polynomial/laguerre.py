@@ -7,11 +7,11 @@ from .polyutils import trimcoef as lagtrim
 
 _FAMILY = _family.Family(
     "Laguerre polynomials",
-    up=lambda n: -(n + 1.0),
-    mid=lambda n: 2.0 * n + 1,
-    down=lambda n: -1.0 * n,
-    rise=lambda n: -1.0,
-    level=lambda n: 1.0,
+    up=lambda n: -(n + 1),
+    mid=lambda n: 2 * n + 1,
+    down=lambda n: -n,
+    rise=lambda n: -1 + 0 * n,
+    level=lambda n: 1 + 0 * n,
     real_roots=True,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "lag", __name__)

@@ -10,7 +10,7 @@ _FAMILY = _family.Family(
     up=lambda n: (n + 1) / (2 * n + 1),
     down=lambda n: n / (2 * n + 1),
     rise=lambda n: 1 / (2 * n + 1),
-    fall=lambda n: -1 / (2 * n + 1) if n else 0.0,
+    fall=lambda n: -1 / (2 * n + 1) if n else 0 * n,
 )
 _FUNCTIONS = _family.functions(_FAMILY, "leg", __name__)
 globals().update(_FUNCTIONS)

@@ -9,7 +9,7 @@ from .polyutils import trimcoef as polytrim
 
 _FAMILY = _family.Family(
     "Powers of x",
-    up=lambda n: 1.0 + 0 * n,
+    up=lambda n: 1 + 0 * n,
     rise=lambda n: 1 / (n + 1),
     maxpower=None,
     real_roots=True,

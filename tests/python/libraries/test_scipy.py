@@ -64,10 +64,15 @@ CASES = {
     "MultinomialQMC": lambda np: scipy.stats.qmc.MultinomialQMC(
         np.array([0.3, 0.7]), 5, rng=np.random.default_rng(0)
     ).random(4),
-    "qmc_quad": lambda np: scipy.integrate.qmc_quad(
-        lambda x: numpy.sum(x, axis=0), [0, 0], [1, 1], n_points=64,
-        qrng=scipy.stats.qmc.Halton(2, rng=np.random.default_rng(0)),
-    ).integral,
+    "qmc_quad": lambda np: (
+        scipy.integrate.qmc_quad(
+            lambda x: numpy.sum(x, axis=0),
+            [0, 0],
+            [1, 1],
+            n_points=64,
+            qrng=scipy.stats.qmc.Halton(2, rng=np.random.default_rng(0)),
+        ).integral
+    ),
     "bootstrap": lambda np: (
         scipy.stats.bootstrap(
             (np.arange(10.0),), np.mean, n_resamples=50, rng=np.random.default_rng(0)

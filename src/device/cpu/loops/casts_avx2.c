@@ -43,7 +43,7 @@ INLINE bool u64_f64(double *out, const uint64_t *in) {
 /* By float64, which rounds once where that is exact: in [-2^51, 2^51). */
 INLINE bool i64_f32(float *out, const int64_t *in) {
     const asn_v_i64 x = (asn_v_i64)v_load(in);
-    const asn_v_i64 moved = x + v_every_i64(INT64_C(1) << 51);
+    const asn_v_u64 moved = (asn_v_u64)x + (UINT64_C(1) << 51);
     if (v_meet((asnd_lanes)moved, (asnd_lanes)v_every_i64(-(INT64_C(1) << 52))))
         return false;
     v_narrow_f64(out, v_f64_of_i64(x));

@@ -161,10 +161,10 @@ INLINE asn_v_u8 v_min_u8(asn_v_u8 a, asn_v_u8 b) {
 INLINE asn_v_i32 v_abs_i32(asn_v_i32 x) {
     return (asn_v_i32)_mm256_abs_epi32((__m256i)x);
 }
-/* -x is ~(x - 1). */
+/* -x is ~x + 1, which wraps. */
 INLINE asn_v_i64 v_abs_i64(asn_v_i64 x) {
-    const asn_v_i64 sign = x < 0;
-    return (x ^ sign) - sign;
+    const asn_v_u64 sign = (asn_v_u64)(x < 0);
+    return (asn_v_i64)(((asn_v_u64)x ^ sign) - sign);
 }
 /* Half a register of memory, or a quarter: no byte is read but the lanes'. */
 INLINE asn_v_i32 v_widen_4(const void *p, int item, bool sign) {
