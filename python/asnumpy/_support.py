@@ -214,6 +214,16 @@ def _written(out, host, result):
     return tuple(r if o is None else o for o, r in zip(out, result, strict=True))
 
 
+@functools.cache
+def _place(callable):
+    """Where NumPy's function of the same name as one of ours is, (object, name)."""
+    found, name = _np, callable.__name__
+    for part in getattr(callable, "__module__", "").split(".")[1:]:
+        if not part.startswith("_"):
+            found = getattr(found, part, None)
+    return None if name.startswith("_") else found, name
+
+
 def _numpys(callable):
     """NumPy's function of the same name, or None."""
     if isinstance(callable, str):  # a method or attribute, by its name
@@ -224,11 +234,7 @@ def _numpys(callable):
     owner = getattr(callable, "__self__", None)
     if isinstance(owner, _core.ufunc):
         return getattr(getattr(_np, owner.__name__, None), callable.__name__, None)
-    found, name = _np, callable.__name__
-    for part in getattr(callable, "__module__", "").split(".")[1:]:
-        if not part.startswith("_"):
-            found = getattr(found, part, None)
-    return None if name.startswith("_") else getattr(found, name, None)
+    return getattr(*_place(callable), None)
 
 
 # Functions that leave the work to a method of that name where a class brings one of its own, and the
@@ -327,14 +333,15 @@ def on_host(callable, args, kwargs, error=None):
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
     if getattr(function, "__name__", None) == "at":
         extra = args[:1]
-    if function is None or any(_core._is_array(x) for x in extra):
+    if function is None or (extra and any(map(_core._is_array, extra))):
         return NotImplemented
     if isinstance(callable, str) and len(args) > (at := _OUT_AT.get(callable, len(args))):
         if len(args) > at + 1:
             return NotImplemented
         args, kwargs = args[:at], {**kwargs, "out": args[at]}
     out = kwargs.get("out")
-    kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
+    if kwargs:
+        kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
     nested = function in (_np.array, _np.asarray, _np.asanyarray) and not _core._is_array(args[0])
     try:

@@ -115,12 +115,7 @@ int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
     if (!PyArray_DescrConverter(obj, &descr)) return -1;
     asn_dtype dtype = asn_dtype_from_descr(descr);
     if (dtype == ASN_DTYPE_NONE) {
-        if (!PyErr_Occurred())
-            PyErr_Format(
-                asn_py.host_dtype,
-                "asnumpy has no dtype %R; it has bool, int8 to int64, uint8 to "
-                "uint64, float16, bfloat16, float32, float64, complex64 and complex128",
-                descr);
+        if (!PyErr_Occurred()) PyErr_SetObject(asn_py.host_dtype, (PyObject *)descr);
         Py_DECREF(descr);
         return -1;
     }

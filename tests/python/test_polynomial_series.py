@@ -420,3 +420,15 @@ def test_exact_numbers_stay_exact(module, number, name):
             exact = number is Fraction and float not in (type(a), type(b))
             assert a == b if exact else abs(a - b) <= abs(b) * type(b)("1e-15")
             assert type(a) in (number, int) or type(a) is type(b)  # NumPy's legval rounds to floats
+
+
+@given(
+    st.lists(st.integers(-9, 9), min_size=1, max_size=9),
+    st.lists(st.integers(-9, 9), min_size=1, max_size=9),
+)
+def test_the_shorter_product_is_the_recurrences(c, d):
+    family = anp.polynomial.polynomial._FAMILY
+    general = copy.copy(family)
+    general.product = None
+    assert family.product
+    np.testing.assert_array_equal(family.mul(c, d), general.mul(c, d))

@@ -72,13 +72,16 @@ class Family:
     n is a float, an array of them, or a Fraction (then so is the value); rise, level and fall get no arrays.
     """
 
-    def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, maxpower=16,
+    def __init__(self, name, *, up, mid=None, down=None, rise, level=None, fall=None, product=None, maxpower=16,
                  real_roots=False):  # fmt: skip
         zero = lambda n: 0 * n  # noqa: E731
         self.name = name
         self.up, self.mid, self.down = up, mid or zero, down or zero
         self.rise, self.level, self.fall = rise, level or zero, fall or zero
         self.banded = level is not None or fall is not None
+        self.product = (
+            product  # of two vectors, where there is a shorter way than by the recurrence
+        )
         self.maxpower = maxpower
         self.real_roots = real_roots  # NumPy 2.5 too shows real roots as real numbers
 
@@ -158,6 +161,8 @@ class Family:
     def mul(self, c1, c2):
         """The product of two series."""
         c1, c2 = as_series([c1, c2])
+        if self.product:
+            return trimseq(self.product(c1, c2))
         if len(c1) < len(c2):
             c1, c2 = c2, c1
         terms = [Series(c * c1) for c in _np.asarray(c2)]

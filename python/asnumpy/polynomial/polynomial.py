@@ -11,6 +11,7 @@ _FAMILY = _family.Family(
     "Powers of x",
     up=lambda n: 1 + 0 * n,
     rise=lambda n: 1 / (n + 1),
+    product=_core.convolve,
     maxpower=None,
     real_roots=True,
 )

@@ -264,15 +264,34 @@ void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view) {
 
 /* ---- dtypes that the device lacks */
 
+/* The text of the error whose value is a dtype: made when it is read, since most of these
+ * errors are answered by NumPy and a record's text takes longer than its array. */
+static PyObject *host_dtype_text(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *args = ((PyBaseExceptionObject *)self)->args;
+    PyObject *of = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+    if (!of || !PyArray_DescrCheck(of))
+        return ((PyTypeObject *)PyExc_TypeError)->tp_str(self);
+    return PyUnicode_FromFormat(
+        "asnumpy has no dtype %R; it has bool, int8 to int64, uint8 to uint64, float16, "
+        "bfloat16, float32, float64, complex64 and complex128",
+        of);
+}
+
+static PyMethodDef text_method = {"__str__", host_dtype_text, METH_NOARGS, NULL};
+
 /* Makes asnumpy.HostDtypeError. It is a TypeError, which is what NumPy users expect of a
  * dtype that an operation cannot take. */
 int asn_hosts_init(PyObject *module) {
-    asn_py.host_dtype = PyErr_NewExceptionWithDoc("asnumpy.HostDtypeError",
-                                                  asn_docs_find(NULL, "HostDtypeError"),
-                                                  PyExc_TypeError, NULL);
-    return asn_py.host_dtype
-               ? PyModule_AddObjectRef(module, "HostDtypeError", asn_py.host_dtype)
-               : -1;
+    PyObject *error = PyErr_NewExceptionWithDoc("asnumpy.HostDtypeError",
+                                                asn_docs_find(NULL, "HostDtypeError"),
+                                                PyExc_TypeError, NULL);
+    if (!error) return -1;
+    asn_py.host_dtype = error;
+    PyObject *text = PyDescr_NewMethod((PyTypeObject *)error, &text_method);
+    int rc = text ? PyObject_SetAttrString(error, "__str__", text) : -1;
+    Py_XDECREF(text);
+    return rc < 0 ? rc : PyModule_AddObjectRef(module, "HostDtypeError", error);
 }
 
 PyObject *asn_tuple_of(PyObject *const *args, Py_ssize_t n) {

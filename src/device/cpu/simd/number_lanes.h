@@ -63,6 +63,14 @@ EVERY(i64, int64_t)
 EVERY(i32, int32_t)
 #undef EVERY
 
+/* Products modulo 2^32 and 2^64: of signed lanes C leaves them undefined. */
+INLINE asn_v_i32 v_times_i32(asn_v_i32 a, asn_v_i32 b) {
+    return (asn_v_i32)((asn_v_u32)a * (asn_v_u32)b);
+}
+INLINE asn_v_i64 v_times_i64(asn_v_i64 a, asn_v_i64 b) {
+    return (asn_v_i64)((asn_v_u64)a * (asn_v_u64)b);
+}
+
 #if defined(__AVX512F__)
 typedef __mmask16 asnd_on_4;
 typedef __mmask8 asnd_on_8;
