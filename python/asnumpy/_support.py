@@ -413,8 +413,8 @@ def as_class(result, parent, scalars=True):
 def hosted(function):
     """A function written in Python that leaves to others what is theirs: arguments with an
     __array_function__ to that, data that the device lacks to NumPy."""
-    shown = inspect.signature(function)
-    takes_like = "like" in shown.parameters
+    code = inspect.unwrap(function).__code__
+    takes_like = "like" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     def elsewhere(unusual, args, kwargs):
         """What others make of the call; NotImplemented: nothing."""
@@ -450,7 +450,7 @@ def hosted(function):
             return as_class(result, parent, name in _KEEPS_CLASS)
         return result
 
-    call._implementation, call.__signature__ = function, shown
+    call._implementation = function
     public = functools.update_wrapper(_core._composed(function, call, takes_like), call)
     return public
 

@@ -13,7 +13,6 @@ degree first; functions of arrays of series take the degree along the first axis
 import functools
 import operator
 import warnings
-from fractions import Fraction
 
 import numpy as _np
 
@@ -55,12 +54,16 @@ def _floating(c):
 
 def _number(c):
     """What n is in the functions of a family: a float, and a Fraction beside objects, which stay exact."""
-    return Fraction if _np.asarray(c).dtype.kind == "O" else float
+    if _np.asarray(c).dtype.kind != "O":
+        return float
+    from fractions import Fraction  # 2 ms, which few need
+
+    return Fraction
 
 
 def _times(a, factor):
     """a * factor; a Fraction by whole numbers, since not every number (Decimal) knows fractions."""
-    if not isinstance(factor, Fraction):
+    if isinstance(factor, float):
         return factor * a
     a = factor.numerator * a
     return a if factor.denominator == 1 else a / factor.denominator
@@ -91,8 +94,9 @@ class Family:
         """The series of off + scl x."""
         if scl == 0:
             return _core.array([off])
-        mid, up = self.mid(Fraction(0)), self.up(Fraction(0))
-        return _core.array([off + _times(scl, mid) if mid else off, _times(scl, up)])
+        mid, up = self.mid(0), self.up(0)  # whole numbers, or one half
+        slope = scl * int(up) if up == int(up) else scl / int(1 / up)
+        return _core.array([off + int(mid) * scl if mid else off, slope])
 
     def _sum(self, c1, c2, sign):
         c1, c2 = as_series([c1, c2])
@@ -283,27 +287,28 @@ class Family:
     def _derivative(self, c):
         n, number = len(c) - 1, _number(c)
         if not self.banded:
-            if number is Fraction:
+            if number is not float:
                 return self._scaled(c[1:], lambda j: 1 / self.rise(j))
             return c[1:] / self._column(self.rise, n, c)
         rows, found = [c[i] for i in range(n + 1)], [None] * n
         for j in range(n - 1, -1, -1):
             k = number(j)
             rise, level, fall = self.rise(k), self.level(k), self.fall(k)
-            found[j] = _times(rows[j + 1], 1 / rise) if number is Fraction else rows[j + 1] / rise
+            found[j] = _times(rows[j + 1], 1 / rise) if number is not float else rows[j + 1] / rise
             if level:
                 rows[j] = rows[j] - _times(found[j], level)
             if j and fall:
                 rows[j - 1] = rows[j - 1] - _times(found[j], fall)
-        return _np.array(found, dtype=object) if number is Fraction else stack(found)
+        return _np.array(found, dtype=object) if number is not float else stack(found)
 
     def _scaled(self, c, function):
         """c[k] * function(k), k along the first axis."""
-        if _number(c) is not Fraction:
+        number = _number(c)
+        if number is float:
             return c * self._column(function, len(c), c)
         rows = c.copy()
         for k in range(len(c)):
-            rows[k] = _times(c[k], function(Fraction(k)))
+            rows[k] = _times(c[k], function(number(k)))
         return rows
 
     @staticmethod
