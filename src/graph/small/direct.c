@@ -49,11 +49,17 @@ static inline void *address(const asn_array *a) {
 }
 
 /* (Contract in direct.h.) For writing, nothing recorded may read it either. */
-void *asn_direct_memory(const asn_array *a, bool for_write) {
-    if (!asn_direct_ready() || !readable(a)) return NULL;
+void *asn_direct_large_memory(const asn_array *a, bool for_write) {
+    if (!asn_direct_ready() || !lies_ready(a)) return NULL;
     if (for_write && (a->buffer->trace_refs || !(a->layout.flags & ASN_WRITEABLE)))
         return NULL;
     return address(a);
+}
+
+/* (Contract in direct.h.) */
+void *asn_direct_memory(const asn_array *a, bool for_write) {
+    return a->layout.size <= ASN_DIRECT_ELEMENTS ? asn_direct_large_memory(a, for_write)
+                                                 : NULL;
 }
 
 /* Row-major over `shape`, with storage. */

@@ -588,8 +588,11 @@ static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int 
 ASN_METHOD(put) {
     ASN_ARGS("put", "indices, values, mode='raise'");
     PyObject *defaults[3] = {NULL, NULL, Py_None};
-    int mode;
+    int mode = 0; /* raise */
     if (asn_mode_from_py(v[2], &mode) < 0) return NULL;
+    if (mode == 0 && asn_is_ndarray_exact(v[0]) && asn_is_ndarray_exact(v[1]) &&
+        asn_direct_put(asn_of(self), asn_of(v[0]), asn_of(v[1])))
+        Py_RETURN_NONE;
     return by_support("put", self, v, 3, defaults);
 }
 
