@@ -169,3 +169,44 @@ def test_bytes_shifted(dtype):
             for count in (0, 1, 4, 7):
                 number = np.array(count, dtype)[()]
                 same(getattr(asnumpy, name)(asnumpy.array(x), number), getattr(np, name)(x, number))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_positions_in_few_rows(dtype):
+    """argmax and argmin of each row, of arrays that are small and some that are not."""
+    rng = np.random.default_rng(6)
+    for shape in (
+        (1, 1),
+        (1, 7),
+        (10, 10),
+        (32, 64),
+        (33, 62),
+        (40, 3),
+        (2, 3, 5),
+        (3, 0 + 1, 9),
+        (31, 67),
+    ):
+        x = random(rng, shape, dtype)
+        if np.dtype(dtype).kind in "fc" and x.size > 3:
+            x.ravel()[[0, 3]] = np.nan
+        a = asnumpy.array(x)
+        for name in ("argmax", "argmin"):
+            for options in ({"axis": -1}, {"axis": len(shape) - 1, "keepdims": True}, {"axis": 0}):
+                same(getattr(asnumpy, name)(a, **options), getattr(np, name)(x, **options))
+            same(
+                getattr(asnumpy, name)(a[:, ::-1], axis=-1), getattr(np, name)(x[:, ::-1], axis=-1)
+            )
+
+
+@pytest.mark.parametrize("mode", ["edge", "constant"])
+def test_pads_of_any_widths(mode):
+    rng = np.random.default_rng(7)
+    for shape in ((5,), (3000,), (4, 6), (40, 50), (3, 4, 5), (1, 1), (0, 3)):
+        for dtype in ("f4", "i8", "?", "c16"):
+            for _ in range(4):
+                widths = [tuple(map(int, rng.integers(0, 4, 2))) if n else (0, 0) for n in shape]
+                for x in (random(rng, shape, dtype), np.asfortranarray(random(rng, shape, dtype))):
+                    got = asnumpy.pad(asnumpy.asarray(x), widths, mode)
+                    want = np.pad(x, widths, mode)
+                    same(got, want)
+                    assert got.flags.fnc == want.flags.fnc

@@ -41,6 +41,9 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out);
 bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out);
 /* Position of the first largest (smallest) element. */
 bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out);
+/* The same of each row of a's last axis, which is dropped, or kept with one element. */
+bool asn_direct_arg_rows(asn_array *result, const asn_array *a, bool keepdims,
+                         bool smallest);
 /* Mean, and variance with `ddof`, or its root, of all of `a`, in NumPy's default dtype.
  */
 bool asn_direct_mean(const asn_array *a, asn_scalar *out);
