@@ -210,3 +210,22 @@ def test_pads_of_any_widths(mode):
                     want = np.pad(x, widths, mode)
                     same(got, want)
                     assert got.flags.fnc == want.flags.fnc
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_put_of_lists_and_numbers(dtype):
+    rng = np.random.default_rng(8)
+    x = random(rng, (5, 9), dtype)
+    lists = ([1, 3, -45], [], [44], 7, [[0, 1], [2, 3]], [True, False], np.array([3, 1], "i2"))
+    for at in lists:
+        for values in (0.5, 2, True, [1, 2, 3], [0.25], [2.5, 1.0], np.float32(3), [[7]], []):
+            want, a = x.copy(), asnumpy.array(x)
+            with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+                try:
+                    np.put(want, at, values)
+                except Exception as error:
+                    with pytest.raises(type(error)):
+                        asnumpy.put(a, at, values)
+                    continue
+                asnumpy.put(a, at, values)
+            same(a, want)
