@@ -19,6 +19,7 @@ import shlex
 import statistics
 import sys
 import time
+import warnings
 
 import sweep  # first: it fixes the threads before a library starts
 
@@ -200,6 +201,7 @@ def main():
     if args.show:
         for seed in args.seeds:
             print(fuzz_programs.generate(seed).text())
+    warnings.simplefilter("ignore")  # of means of nothing, as the fuzzer does
     done, failed, begun = [], [], time.monotonic()
     with numpy.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
         for row in filter(None, measure(args)):
