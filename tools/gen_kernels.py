@@ -388,6 +388,15 @@ def fold(row, dtype):
     return body, f"    k->fold{slot} = {name};\n"
 
 
+def together(row, dtype):
+    """Of many short rows, by the fold of one: the C text, and the line that registers it."""
+    tag, longest = f"{row.name}_{SHORT[dtype]}", 128 if dtype in FLOATS else 48
+    body = f"#define NAME fold_rows_{tag}\n#define T {TYPES[dtype]}\n#define FOLD fold_{tag}\n"
+    body += f"#define EXPR {step(row, dtype)}\n#define SHORT {longest}\n"
+    body += '#include "device/cpu/loops/fold_rows.inc"\n'
+    return body, f"    k->rows{slot_of(row, dtype)} = fold_rows_{tag};\n"
+
+
 def onto(row, dtype):
     """Of rows onto rows: the C text, and the line that registers it."""
     name, short = f"onto_{row.name}_{SHORT[dtype]}", SHORT[dtype]
@@ -417,6 +426,11 @@ def folds(table, isa):
             faster = exact and "reorderable" in row.flags and is_straight(row, dtype)
             if isa == "baseline" or faster or stacked(row, dtype):
                 body, fill = fold(row, dtype)
+                bodies.append(body)
+                fills.append(fill)
+            free = faster and "associative" in row.flags
+            if free or (stacked(row, dtype) and row.fold.get(dtype)):
+                body, fill = together(row, dtype)
                 bodies.append(body)
                 fills.append(fill)
             if stacked(row, dtype):

@@ -151,16 +151,18 @@ def widths_of(pad_width, ndim):
     return _pairs(pad_width, ndim, integer=True)
 
 
+_OPTIONS = {
+    "empty": set(), "edge": set(), "wrap": set(), "constant": {"constant_values"},
+    "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"},
+    "median": {"stat_length"}, "minimum": {"stat_length"}, "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+}  # fmt: skip
+
+
 def pad(array, pad_width, mode, kwargs):
     """np.pad by a mode that is not "wrap" alone, which is compiled, or by a function."""
     a = asarray(array)
     widths = widths_of(pad_width, a.ndim)
-    allowed = {
-        "empty": set(), "edge": set(), "wrap": set(), "constant": {"constant_values"},
-        "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"},
-        "median": {"stat_length"}, "minimum": {"stat_length"}, "reflect": {"reflect_type"},
-        "symmetric": {"reflect_type"},
-    }  # fmt: skip
     if callable(mode):
         padded = _np.pad(_np.asarray(a), widths)
         for axis in range(a.ndim):
@@ -168,9 +170,9 @@ def pad(array, pad_width, mode, kwargs):
             for index in _np.ndindex(view.shape[:-1]):
                 mode(view[index], tuple(widths[axis]), axis, kwargs)
         return asarray(padded)
-    if mode not in allowed:
+    if mode not in _OPTIONS:
         raise ValueError(f"mode '{mode}' is not supported")
-    unknown = set(kwargs) - allowed[mode]
+    unknown = set(kwargs) - _OPTIONS[mode]
     if unknown:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
     lengths = kwargs.get("stat_length")
@@ -184,8 +186,9 @@ def pad(array, pad_width, mode, kwargs):
                 )
     if any(n + sum(w) > sys.maxsize for n, w in zip(a.shape, widths, strict=True)):
         raise ValueError(f"pad: widths {widths} of shape {a.shape} make an array that is too big")
-    if mode == "constant" and any(map(any, widths)):
-        a = _pad_constant(a, widths, _pairs(kwargs.get("constant_values", 0), a.ndim))
+    if mode in ("constant", "edge") and any(map(any, widths)):
+        constants = mode == "constant" and _pairs(kwargs.get("constant_values", 0), a.ndim)
+        a = _pad_around(a, widths, constants)
         widths = []
     for axis, (before, after) in enumerate(widths):
         if before or after:
@@ -195,18 +198,25 @@ def pad(array, pad_width, mode, kwargs):
     return _core.array(a, order=order, copy=True if a is array else None)
 
 
-def _pad_constant(a, widths, values):
-    """All axes at once; where edges of two axes meet, those of the later one are written."""
+def _pad_around(a, widths, values):
+    """All axes in one array; where edges of two axes meet, those of the later one are written. values: a pair
+    an axis, or False: the outermost elements of what is there so far."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths, strict=True)]
     result = empty(shape, a.dtype, order="F" if a.flags.fnc else "C")
     inside = tuple(slice(w[0], w[0] + n) for n, w in zip(a.shape, widths, strict=True))
     result[inside] = a
     for axis, (before, after) in enumerate(widths):
+        if not (before or after):
+            continue
         whole, rest = inside[axis + 1 :], (slice(None),) * axis
+        last = shape[axis] - after
+        low, high = values[axis] if values else (
+            result[(*rest, slice(at, at + 1), *whole)] for at in (before, last - 1)
+        )  # fmt: skip
         if before:
-            result[(*rest, slice(0, before), *whole)] = values[axis][0]
+            result[(*rest, slice(0, before), *whole)] = low
         if after:
-            result[(*rest, slice(shape[axis] - after, None), *whole)] = values[axis][1]
+            result[(*rest, slice(last, None), *whole)] = high
     return result
 
 
@@ -231,9 +241,7 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
     result = empty(shape, a.dtype)
     result[_slab(axis, before, before + n)] = a
     low, high = _slab(axis, 0, before), _slab(axis, before + n, n + before + after)
-    if mode == "edge":
-        result[low], result[high] = a[_slab(axis, 0, 1)], a[_slab(axis, n - 1, n)]
-    elif mode == "linear_ramp":
+    if mode == "linear_ramp":
         from ._ranges import linspace
 
         ends = _pairs(kwargs.get("end_values", 0), ndim)[axis]

@@ -127,15 +127,16 @@ def _isin_table(values, test, wanted, dtype):
                 f"maximum of {dtype}. Use kind None or 'sort'."
             )
     if test.dtype != "uint64":  # differences have to fit
-        test, values = test.astype("int64"), values.astype("int64")
+        test = test.astype("int64", copy=False)
+        values = values.astype("int64", copy=False)
     low, high = test.min(), test.max()
     span = int(high) - int(low) + 1
     if not wanted and span > 6 * (values.size + test.size):  # NumPy's choice
         return None
-    table = _core.zeros(span, dtype=bool)
+    table = _core.zeros(span + 1, dtype=bool)  # the last: of what lies outside
     table[test - low] = True
-    inside = (values >= low) & (values <= high)
-    return table[_core.where(inside, values, low) - low] & inside
+    place = values - low  # may wrap, but not to a place within
+    return table[_core.where((place < 0) | (place > span), span, place)]
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
@@ -182,7 +183,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         found = _core.zeros(element.shape, dtype=bool)
         return asarray(~found if invert else found)
     common, dtype = _core.result_type(element, test), test.dtype
-    test, values = test.astype(common), element.astype(common)
+    test, values = test.astype(common, copy=False), element.astype(common, copy=False)
     if common.kind in "biu" and kind != "sort":
         found = _isin_table(values, test, kind == "table", dtype)
         if found is not None:

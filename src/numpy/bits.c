@@ -16,6 +16,7 @@
 #include "array/views.h"
 #include "graph/operators/families.h"
 #include "graph/small/direct.h"
+#include "graph/ufunc/truth.h"
 #include "numpy/axes.h"
 #include "numpy/elementwise.h"
 #include "numpy/shape.h"
@@ -91,8 +92,18 @@ static asn_status viewed(asn_array *out, const asn_array *a, asn_dtype dtype) {
     return ASN_OK;
 }
 
+/* Whether a bool array's bytes are words as they lie: 0 and 1, without gaps, whole words
+ * to a row, each where a word may be. */
+static bool lies_as_words(const asn_array *a) {
+    const asn_layout *l = &a->layout;
+    const uintptr_t at = (uintptr_t)a->buffer->data + (uintptr_t)l->offset;
+    return l->dtype == ASN_BOOL && !asn_is_noncanonical(a) && asn_layout_contiguous(l) &&
+           l->shape[l->ndim - 1] % 8 == 0 && at % 8 == 0;
+}
+
 /* Truth values, whole words of them along the last axis. */
 static asn_status truth_words(asn_array *out, const asn_array *a) {
+    if (lies_as_words(a)) return viewed(out, a, ASN_U64);
     ASN_TEMPORARIES;
     const asn_operand number = asn_operand_int(0),
                       no = {.scalar = asn_scalar_bool(false)};
@@ -168,6 +179,10 @@ asn_status asn_np_unpackbits(asn_array *result, const asn_array *a,
     ASN_MAKE(shifted, with_word(shifted, ASN_OP_RIGHT_SHIFT, carried, 7));
     ASN_MAKE(words, with_word(words, ASN_OP_BITWISE_AND, shifted, ones));
     ASN_MAKE(all, viewed(all, words, ASN_U8));
+    /* Row by row and whole, the words are the result. */
+    if (axis == turned->layout.ndim - 1 && kept == all->layout.shape[axis] &&
+        asn_layout_contiguous(&a->layout))
+        return viewed(result, words, ASN_U8);
     ASN_MAKE(some, cut(some, all, kept));
     return put_back(result, some, axis, a);
 }

@@ -13,6 +13,7 @@
 
 #include "array/views.h"
 #include "graph/operators/families.h"
+#include "graph/small/direct.h"
 #include "numpy/shape.h"
 
 /* ---- along an axis */
@@ -164,6 +165,8 @@ static asn_status put_where(const asn_array *a, const asn_array *mask,
                              by_position ? "putmask" : "place");
     if (!(a->layout.flags & ASN_WRITEABLE))
         return asn_error_set(ASN_ERR_VALUE, "assignment destination is read-only");
+    if (values->array && asn_direct_place(a, mask, values->array, by_position))
+        return ASN_OK;
     const asn_array *shaped = mask;
     if (mask->layout.dtype != ASN_BOOL) {
         ASN_MAKE(truth, asn_copy(truth, mask, ASN_BOOL, 'K'));

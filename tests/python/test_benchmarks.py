@@ -1,10 +1,12 @@
 """The bench itself: its programs agree between the libraries, its rows run, its gate compiles, its reports are written."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 import asnumpy
 import numpy as np
@@ -20,6 +22,9 @@ import peers  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
 import rows  # noqa: E402
+
+with mock.patch.dict(os.environ):  # it fixes the threads of a process of its own
+    import strangers  # noqa: E402
 
 needs_compiler = pytest.mark.skipif(
     not (shutil.which("cc") or shutil.which("gcc")), reason="the gate needs a C compiler"
@@ -117,6 +122,39 @@ def test_limits():
     assert gate.limit_seconds(curve, 1000, 400, True) == 20
     assert gate.limit_seconds(curve, 0, 0, False) is None
     assert gate.library().exists()
+
+
+def test_everyday_expressions_give_numpys_results():
+    """The plain expressions of strangers.py; a statement in what it leaves in its inputs."""
+    found = {name: peers.CLASSES[name](1) for name in (peers.BASE, peers.OURS)}
+    made = strangers.everyday.rows([600])
+    assert len(made) > 200 and 5 < sum(r.statement for r in made) < 30
+    with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+        for row in made:
+            if row.statement:
+                strangers.compare_statement(row)
+            else:
+                ready, absent = peers.contenders(row, found)
+                assert ready.keys() == found.keys(), (row.label, absent)
+
+
+def test_a_wrong_statement_is_found():
+    row = rows.Row("tables", "differs", "a += 1 if np.__name__ == 'asnumpy' else 0",
+                   {"a": rows.uniform(10)}, statement=True)  # fmt: skip
+    with pytest.raises(ValueError, match="leaves another a"):
+        strangers.compare_statement(row)
+
+
+def test_strangers(tmp_path):
+    """A few random programs and a few expressions: rows, means, and how to see each again."""
+    command = [sys.executable, str(BENCHMARKS / "strangers.py"), "--seeds", "1:4", "--only", "pic //",
+               "--sizes", "600", "--repeats", "1", "--json", str(tmp_path / "s.json")]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = json.loads((tmp_path / "s.json").read_text())["rows"]
+    assert {r["kind"] for r in made} == {"program", "expression"}
+    assert all(r["seconds"][n] >= r["best"][n] > 0 for r in made for n in (peers.OURS, peers.BASE))
+    assert "1 expressions: geometric mean" in done.stdout and "--only 'pic // 2'" in done.stdout
 
 
 def test_the_cost_of_profiles():

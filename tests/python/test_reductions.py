@@ -356,3 +356,31 @@ def test_short_rows_to_one_result(dtype, k, n, layout, what, seed):
         x, y = np.asarray(x), np.asarray(y)
         assert x.dtype == y.dtype
         np.testing.assert_allclose(x, y, rtol=1e-2 if dtype == "f2" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "i4", "i8", "f4", "f8"])
+def test_many_short_rows(dtype):
+    """Rows are folded several at a time: results, and their bits, are those of one row alone."""
+    rng = np.random.default_rng(8)
+    for n in (1, 2, 3, 4, 7, 8, 9, 16, 31, 47, 48, 49, 100, 127, 128, 129, 255, 256, 300):
+        for rows in (1, 2, 3, 4, 5, 11, 700):
+            x = (rng.normal(size=(rows, n)) * 3).astype(dtype)
+            a = asnumpy.array(x)
+            for name in ("sum", "prod", "max", "min", "any", "all"):
+                with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+                    got = getattr(asnumpy, name)(a, axis=1).to_numpy()
+                    want = getattr(np, name)(x, axis=1)
+                    alone = [getattr(asnumpy, name)(a[r]) for r in range(min(rows, 11))]
+                assert got.dtype == want.dtype
+                if dtype[0] == "f" and name in ("sum", "prod"):
+                    close = 1e-4 if dtype == "f4" else 1e-11
+                    np.testing.assert_allclose(got, want, rtol=close, atol=close)
+                    if name == "prod" and n < 256:  # longer ones are multiplied in parts
+                        np.testing.assert_array_equal(got[:11], np.asarray(alone, got.dtype))
+                else:
+                    np.testing.assert_array_equal(got, want)
+            for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+                if dtype[0] != "f":
+                    np.testing.assert_array_equal(
+                        getattr(asnumpy, name).reduce(a, axis=1).to_numpy(), getattr(np, name).reduce(x, axis=1)
+                    )  # fmt: skip

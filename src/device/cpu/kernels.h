@@ -63,7 +63,7 @@ typedef struct {
 typedef void (*asnd_slide_fn)(const asnd_slide *s, int64_t from, int64_t to);
 
 /* out[r] = the fold of the n elements of row r, rows one after the other; a sum is that
- * of asnd_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
+ * of asnd_sum_fn, and n at most ASN_SUM_MAX. n >= 1. Of what may be reassociated. */
 typedef void (*asnd_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
 
 /* acc[i] = op(op(op(op(acc[i], r0[i]), r1[i]), r2[i]), r3[i]), row k `k * pitch` bytes
@@ -114,9 +114,8 @@ typedef struct asnd_kernels {
     asnd_spread_fn spread[ASN_DTYPE_COUNT]; /* float32, float64, and the next two */
     asnd_soften_fn soften[ASN_DTYPE_COUNT];
     asnd_times_fn times[ASN_DTYPE_COUNT];
-    asnd_slide_fn slide[ASN_DTYPE_COUNT]; /* integers, float32, float64 */
-    asnd_rows_fn rows[ASN_OP_COUNT]
-                     [ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
+    asnd_slide_fn slide[ASN_DTYPE_COUNT];             /* integers, float32, float64 */
+    asnd_rows_fn rows[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* NULL for some */
     asnd_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
     asnd_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */

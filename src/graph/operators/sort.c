@@ -284,6 +284,9 @@ static asn_status keep_dims(asn_array *result, int ndim) {
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
     ASN_TRUTH_OF(a, asn_argreduce(result, &clean, axis, keepdims, maximum))
+    if (axis >= 0 && axis == a->layout.ndim - 1 &&
+        asn_direct_arg_rows(result, a, keepdims, !maximum))
+        return ASN_OK;
     asn_array line;
     asn_lock();
     asn_status status;

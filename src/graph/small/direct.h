@@ -41,6 +41,9 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out);
 bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out);
 /* Position of the first largest (smallest) element. */
 bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out);
+/* The same of each row of a's last axis, which is dropped, or kept with one element. */
+bool asn_direct_arg_rows(asn_array *result, const asn_array *a, bool keepdims,
+                         bool smallest);
 /* Mean, and variance with `ddof`, or its root, of all of `a`, in NumPy's default dtype.
  */
 bool asn_direct_mean(const asn_array *a, asn_scalar *out);
@@ -67,6 +70,12 @@ bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *in
  * an array of rows, or one row, for the 1-d int64 indices. */
 bool asn_direct_index_set(const asn_array *a, const asn_array *index,
                           const asn_operand *value);
+/* a.flat[index] = values, of a's dtype, as many as there are indices or one. */
+bool asn_direct_put(const asn_array *a, const asn_array *index, const asn_array *values);
+/* Values, of a's dtype and repeated, where the mask is true: each the next one, or those
+ * at the same positions. */
+bool asn_direct_place(const asn_array *a, const asn_array *mask, const asn_array *values,
+                      bool by_position);
 /* from[which[i]][i]; arrays of one shape, n of them of one dtype. */
 bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
                        const asn_array *const *from);
@@ -96,6 +105,8 @@ const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scra
 /* Host address of a's elements, to be read now (or written, for_write), when they are
  * ready, row-major and few; NULL else. Library's lock held. */
 void *asn_direct_memory(const asn_array *a, bool for_write);
+/* The same of however many elements, for who touches few of them. */
+void *asn_direct_large_memory(const asn_array *a, bool for_write);
 /* Host address of element (0, ..., 0) of an array that no recorded operation writes; NULL
  * else. Whether something is queued is the caller's to ask. */
 const char *asn_direct_materialised(const asn_array *a);

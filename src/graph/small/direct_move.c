@@ -27,18 +27,24 @@
 #include "graph/fp.h"
 #include "graph/ufunc/truth.h"
 
-/* Host address of a 1-d or row-major array that is ready and small, with the step from
- * one element to the next; NULL else. */
-static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
+/* Host address of a 1-d or row-major array that is ready and has at most `most` elements,
+ * with the step from one element to the next; NULL else. */
+static char *line_within(const asn_array *a, bool for_write, int64_t most,
+                         int64_t *step) {
     const asn_layout *l = &a->layout;
     const asn_buffer *b = a->buffer;
     bool row = l->flags & ASN_C_CONTIGUOUS;
     if (!asn_direct_ready() || !(row || l->ndim == 1) || !b->data || b->trace_writes ||
-        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || (for_write && b->trace_refs) ||
+        l->size > most || l->size == 0 || (for_write && b->trace_refs) ||
         asn_is_noncanonical(a))
         return NULL;
     *step = row ? asn_itemsize(asn_layout_dtype(l)) : l->strides[0];
     return (char *)b->data + l->offset;
+}
+
+/* The same of a small array. */
+static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
+    return line_within(a, for_write, ASN_DIRECT_ELEMENTS, step);
 }
 
 /* n elements at steps; with a constant item the compiler makes the loop a fill. */
@@ -324,11 +330,12 @@ place_true(char *to, int64_t step, const char *value, const uint8_t *keep, int64
 }
 
 /* a[index] over the first axis: rows are copied one by one, a negative index counting
- * from the end. */
+ * from the end. The result is small, `a` need not be: a gather of 200 out of 2e5 takes
+ * 0.3 us so, 1.0 by the operator. */
 static bool gather(asn_array *result, const asn_array *a, const asn_array *index) {
     int64_t shape[ASN_INLINE_DIMS], extent = a->layout.shape[0];
     void *data;
-    const char *from = asn_direct_memory(a, false);
+    const char *from = asn_direct_large_memory(a, false);
     const int64_t *at = from ? checked_indices(index, extent) : NULL;
     int ndim = at ? gathered_shape(a, index, shape) : -1;
     if (ndim < 0 ||
@@ -375,39 +382,47 @@ bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *in
     return asn_small_end(begin, done, "index", &result->layout);
 }
 
-/* One value at every index (or where the mask is true). */
-static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
+/* One value where the mask, of a's shape, is true. */
+static bool scatter_true(const asn_array *a, const asn_array *mask, const char *value) {
     int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
     char *to = line_of(a, true, &step);
-    if (!to || asn_buffers_alias(index->buffer, a->buffer)) return false;
-    if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
-        const uint8_t *keep = asn_direct_memory(index, false);
-        if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
-        WITH_ROW(item, place_true, to, step, value, keep, a->layout.size, item)
-        return true;
-    }
-    if (a->layout.ndim != 1) return false;
+    const uint8_t *keep = to ? asn_direct_memory(mask, false) : NULL;
+    if (!keep || asn_buffers_alias(mask->buffer, a->buffer) ||
+        !asn_layout_same_shape(&a->layout, &mask->layout))
+        return false;
+    WITH_ROW(item, place_true, to, step, value, keep, a->layout.size, item)
+    return true;
+}
+
+/* One value at every index of few; `a` may be large. */
+static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
+    int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
+    if (asn_layout_dtype(&index->layout) == ASN_BOOL)
+        return scatter_true(a, index, value);
+    if (a->layout.ndim != 1 || asn_buffers_alias(index->buffer, a->buffer)) return false;
+    char *to = line_within(a, true, INT64_MAX, &step);
     int64_t extent = a->layout.shape[0];
-    const int64_t *at = checked_indices(index, extent);
+    const int64_t *at = to ? checked_indices(index, extent) : NULL;
     if (!at) return false;
     WITH_ROW(item, place_rows, to, step, value, 0, at, index->layout.size, extent, item)
     return true;
 }
 
-/* A row of values at every index, or one row at all of them. */
+/* A row of values at every index, or one row at all of them; `a` may be large. */
 static bool scatter_rows(const asn_array *a, const asn_array *index,
                          const asn_array *value) {
     const asn_layout *to = &a->layout, *from = &value->layout;
     const int each = from->ndim - (to->ndim - 1); /* 1: a row for every index */
     if (to->ndim < 1 || index->layout.ndim != 1 || each < 0 || each > 1 ||
         from->dtype != to->dtype || asn_is_noncanonical(value) || to->shape[0] == 0 ||
-        (each && from->shape[0] != index->layout.size) ||
+        (each ? from->shape[0] != index->layout.size
+              : from->size * index->layout.size > ASN_DIRECT_ELEMENTS) ||
         asn_buffers_alias(index->buffer, a->buffer) ||
         asn_buffers_alias(value->buffer, a->buffer))
         return false;
     for (int d = 1; d < to->ndim; d++)
         if (from->shape[d - 1 + each] != to->shape[d]) return false;
-    char *rows = asn_direct_memory(a, true);
+    char *rows = asn_direct_large_memory(a, true);
     const char *values = rows ? asn_direct_memory(value, false) : NULL;
     const int64_t *at = values ? checked_indices(index, to->shape[0]) : NULL;
     if (!at) return false;
@@ -426,6 +441,72 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
     bool done = value->array ? scatter_rows(a, index, value->array)
                              : scatter_value(a, index, (const char *)value->scalar.bytes);
     return asn_small_end(begin, done, "index assign", &a->layout);
+}
+
+/* Values, one for each index or one for all, to positions in row-major order. */
+static bool put_locked(const asn_array *a, const asn_array *index,
+                       const asn_array *values) {
+    const asn_layout *to = &a->layout, *from = &values->layout;
+    if (from->dtype != to->dtype || asn_is_noncanonical(values) ||
+        (from->size != 1 && from->size != index->layout.size) ||
+        asn_buffers_alias(index->buffer, a->buffer) ||
+        asn_buffers_alias(values->buffer, a->buffer))
+        return false;
+    const int64_t item = asn_itemsize(asn_layout_dtype(to)), extent = to->size;
+    char *memory = asn_direct_large_memory(a, true);
+    const char *source = memory ? asn_direct_memory(values, false) : NULL;
+    const int64_t *at = source ? checked_indices(index, extent) : NULL;
+    if (!at) return false;
+    WITH_ROW(item, place_rows, memory, item, source, from->size == 1 ? 0 : item, at,
+             index->layout.size, extent, item)
+    return true;
+}
+
+bool asn_direct_put(const asn_array *a, const asn_array *index, const asn_array *values) {
+    uint64_t begin = asn_small_begin();
+    bool done = put_locked(a, index, values);
+    return asn_small_end(begin, done, "put", &a->layout);
+}
+
+/* The values to the places that are true: value i % count to place i, or each time the
+ * next one. */
+static inline __attribute__((always_inline)) void
+place_several(char *to, const char *values, int64_t count, const uint8_t *keep, int64_t n,
+              bool by_position, int64_t item, size_t known) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < n; i += 8)
+        for (uint64_t left = asn_true_bytes(keep + i, n - i); left; left &= left - 1) {
+            const int64_t at = i + __builtin_ctzll(left) / 8;
+            if (by_position) next = at < count ? at : at % count;
+            move_row(to + at * item, values + next * item, item, known);
+            if (!by_position && ++next == count) next = 0;
+        }
+}
+
+/* An empty list of values has no memory: the general path's. */
+static bool place_locked(const asn_array *a, const asn_array *mask,
+                         const asn_array *values, bool by_position) {
+    const asn_layout *to = &a->layout, *from = &values->layout;
+    if (from->dtype != to->dtype || asn_is_noncanonical(values) ||
+        asn_layout_dtype(&mask->layout) != ASN_BOOL || mask->layout.size != to->size ||
+        asn_buffers_alias(mask->buffer, a->buffer) ||
+        asn_buffers_alias(values->buffer, a->buffer))
+        return false;
+    const int64_t item = asn_itemsize(asn_layout_dtype(to));
+    char *memory = asn_direct_memory(a, true);
+    const char *source = memory ? asn_direct_memory(values, false) : NULL;
+    const uint8_t *keep = source ? asn_direct_memory(mask, false) : NULL;
+    if (!keep) return false;
+    WITH_ROW(item, place_several, memory, source, from->size, keep, to->size, by_position,
+             item)
+    return true;
+}
+
+bool asn_direct_place(const asn_array *a, const asn_array *mask, const asn_array *values,
+                      bool by_position) {
+    uint64_t begin = asn_small_begin();
+    bool done = place_locked(a, mask, values, by_position);
+    return asn_small_end(begin, done, by_position ? "putmask" : "place", &a->layout);
 }
 
 /* The elements of a choice; the indices are all checked before anything is made. */
@@ -468,26 +549,41 @@ static const uint8_t *bytes_of(const asn_array *a, bool bools) {
     return known ? asn_direct_memory(a, false) : NULL;
 }
 
+/* Eight bytes at once: a product brings the lowest bit of byte k to bit 63 - k, and no
+ * two bits to one place. */
 bool asn_direct_pack(asn_array *result, const asn_array *a) {
     void *data;
     int64_t n = a->layout.size, count = (n + 7) / 8;
     uint64_t begin = asn_small_begin();
     const uint8_t *from = bytes_of(a, true);
     bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
-    if (done) memset(data, 0, (size_t)count);
-    for (int64_t i = 0; done && i < n; i++)
-        ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
+    for (int64_t i = 0; done && i < count; i++)
+        ((uint8_t *)data)[i] = (uint8_t)((asn_true_bytes(from + 8 * i, n - 8 * i) >> 7) *
+                                             UINT64_C(0x8040201008040201) >>
+                                         56);
     return asn_small_end(begin, done, "packbits", &result->layout);
 }
 
+/* The byte in all eight, of each its own bit, which a sum carries to the highest. The
+ * result is made as words: it may have eight times the elements of a small one. */
 bool asn_direct_unpack(asn_array *result, const asn_array *a) {
+    const uint64_t each = UINT64_C(0x0101010101010101);
     void *data;
-    int64_t count = 8 * a->layout.size;
+    const int64_t count = a->layout.size;
     uint64_t begin = asn_small_begin();
     const uint8_t *from = bytes_of(a, false);
-    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
-    for (int64_t i = 0; done && i < count; i++)
-        ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
+    bool done = from && asn_direct_new(result, ASN_U64, 1, &count, &data);
+    for (int64_t i = 0; done && i < count; i++) {
+        const uint64_t bits = from[i] * each & UINT64_C(0x0102040810204080);
+        const uint64_t eight = (bits + 0x7f * each) >> 7 & each;
+        memcpy((char *)data + 8 * i, &eight, 8);
+    }
+    if (done) {
+        asn_layout *l = &result->layout;
+        l->dtype = ASN_U8;
+        l->size = l->shape[0] = 8 * count;
+        l->strides[0] = 1;
+    }
     return asn_small_end(begin, done, "unpackbits", &result->layout);
 }
 

@@ -585,12 +585,48 @@ static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int 
     return asn_support_call(name, all, (size_t)n + 1);
 }
 
+/* An array of exactly ndarray, or one of a list or a Python number; NULL without an
+ * error: something else, or what says an error that the general way says, too. */
+static PyObject *plain_array(PyObject *o) {
+    if (asn_is_ndarray_exact(o)) return Py_NewRef(o);
+    if (!PyList_CheckExact(o) && !PyFloat_CheckExact(o) && !PyLong_CheckExact(o))
+        return NULL;
+    PyObject *a = asn_asarray(o);
+    if (!a) PyErr_Clear();
+    return a;
+}
+
+/* self.flat[indices] = values at once, where both are plain and real; false, and nothing
+ * is done: the general way's. */
+static bool put_directly(PyObject *self, PyObject *indices, PyObject *values) {
+    const asn_dtype dtype = asn_dtype_of(self);
+    PyObject *at = plain_array(indices), *from = at ? plain_array(values) : NULL;
+    bool done = false;
+    asn_array cast;
+    if (from && asn_dtype_of(from) == dtype) {
+        done = asn_direct_put(asn_of(self), asn_of(at), asn_of(from));
+    } else if (from && !asn_is_complex(asn_dtype_of(from))) {
+        if (asn_copy(&cast, asn_of(from), dtype, 'C')) {
+            asn_error_clear();
+        } else {
+            done = asn_direct_put(asn_of(self), asn_of(at), &cast);
+            asn_array_fini(&cast);
+        }
+    }
+    Py_XDECREF(at);
+    Py_XDECREF(from);
+    return done;
+}
+
 ASN_METHOD(put) {
     ASN_ARGS("put", "indices, values, mode='raise'");
     PyObject *defaults[3] = {NULL, NULL, Py_None};
-    int mode;
+    int mode = 0; /* raise */
     if (asn_mode_from_py(v[2], &mode) < 0) return NULL;
-    return by_support("put", self, v, 3, defaults);
+    if (mode != 0 || !put_directly(self, v[0], v[1]))
+        return by_support("put", self, v, 3, defaults);
+    if (asn_fp_check() < 0) return NULL;
+    Py_RETURN_NONE;
 }
 
 /* Choices that are all arrays of exactly ndarray, as they are; NULL (without an error):

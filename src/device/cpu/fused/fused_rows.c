@@ -25,10 +25,9 @@ enum {
 static void fold_block(const asnd_plan *plan, const asnd_reduction *red, int64_t rows,
                        int64_t n, char *results, const char *src) {
     int64_t item = plan->item[red->value], to = asn_itemsize(red->dtype);
-    asnd_rows_fn fn = plan->kernels->rows[red->op][red->dtype];
     uint32_t before = red->quiet ? asn_fp_read() : 0;
-    if (fn) {
-        fn(rows, n, results, src);
+    if (red->rows) {
+        red->rows(rows, n, results, src);
     } else if (red->sum) { /* complex */
         for (int64_t r = 0; r < rows; r++, src += n * item) {
             double sum[2];

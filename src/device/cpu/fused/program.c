@@ -74,6 +74,7 @@ static asn_status add_reduction(asnd_plan *plan, int operand) {
     r->out_dtype = dt;
     r->dtype = asn_is_half(dt) ? ASN_F32 : dt;
     r->fold = plan->kernels->fold[op][r->dtype];
+    r->rows = plan->kernels->rows[op][r->dtype];
     r->combine = plan->kernels->ew[op][r->dtype];
     r->sum = op == ASN_OP_ADD ? plan->kernels->sum[r->dtype] : NULL;
     r->splits = asn_op_table[op].flags & ASN_OPF_ASSOCIATIVE;

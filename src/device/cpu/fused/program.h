@@ -58,6 +58,7 @@ typedef struct {
     asn_dtype dtype;     /* of the accumulator: float32 for halves */
     asn_dtype out_dtype; /* of the output */
     asnd_fold_fn fold;
+    asnd_rows_fn rows; /* many short rows by the same; NULL for some */
     asnd_ew_fn combine;
     asnd_sum_fn sum; /* float addition only */
     bool splits;     /* partial results may be combined */
