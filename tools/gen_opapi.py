@@ -137,6 +137,10 @@ def source_of(text):
         return field("SHAPE", match[1])
     if match := re.fullmatch(r"dtype:out(\d+)", text):
         return field("DTYPE", match[1])
+    if match := re.fullmatch(r"@(\w+)\+(\d+)", text):
+        return field("ATTR", match[2], name=f'"{match[1]}"')
+    if match := re.fullmatch(r"unit:(\d+)\*(\d+)", text):
+        return field("UNIT", match[2], value=match[1])
     if match := re.fullmatch(r"@(\w+)(?::(.+))?", text):
         return field("ATTR", 0, str(match[2] is not None).lower(), f'"{match[1]}"', match[2] or 0)
     number, _, times = text.partition("*")

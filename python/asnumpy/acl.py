@@ -9,6 +9,7 @@ python -m asnumpy.acl run --devices 4 -m pytest     four devices; a module inste
 """
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import sys
@@ -68,6 +69,21 @@ def flags():
     return [*folders, f"-L{lib}", f"-Wl,-rpath,{lib}", *libraries]
 
 
+def _preloaded(variables):
+    """LD_PRELOAD where PyTorch is its build for CUDA, beside which torch_npu would not load."""
+    found = importlib.util.find_spec("torch")
+    if found is None or not found.origin:
+        return variables.get("LD_PRELOAD")
+    if not (pathlib.Path(found.origin).parent / "lib" / "libc10_cuda.so").exists():
+        return variables.get("LD_PRELOAD")
+    name = "libasnumpy_torch.so"
+    library = str(home() / "lib64" / name)
+    # The loader takes a space for the end of a path, and finds the name in LD_LIBRARY_PATH.
+    first = name if " " in library else library
+    before = variables.get("LD_PRELOAD", "")
+    return before if before.split(":")[0] == first else first + (f":{before}" if before else "")
+
+
 def environment(devices=None, soc=None):
     """The environment in which programs find the CPU device in CANN's place, as set_env.sh makes it.
 
@@ -82,7 +98,8 @@ def environment(devices=None, soc=None):
     -------
     dict
         A copy of os.environ with ASCEND_HOME_PATH, ASCEND_TOOLKIT_HOME, ASCEND_OPP_PATH,
-        LD_LIBRARY_PATH and PATH (for msprof) set.
+        LD_LIBRARY_PATH and PATH (for msprof) set; LD_PRELOAD, too, where PyTorch is its build for
+        CUDA, which torch_npu would refuse.
 
     Raises
     ------
@@ -110,6 +127,8 @@ def environment(devices=None, soc=None):
         if before.split(":")[0] != first:
             variables[name] = first + (f":{before}" if before else "")
     variables["ASNUMPY_PYTHON"] = sys.executable  # for msprof
+    if preloaded := _preloaded(variables):
+        variables["LD_PRELOAD"] = preloaded
     if devices is not None:
         variables["ASNUMPY_CPU_DEVICES"] = str(devices)
     if soc is not None:

@@ -99,6 +99,34 @@ def test_convolution(spatial, transposed):
                 close(a, t.grad.numpy(), **tolerance)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_integers(spatial, transposed, dtype):
+    """Exact, sums that wrap around included."""
+    for k in range(8):
+        x, w, b, options = case(spatial, transposed)
+        ends = np.iinfo(dtype)
+        x, w, b = (RNG.integers(ends.min, ends.max, a.shape, dtype, endpoint=True)
+                   for a in (x, w, b))  # fmt: skip
+        bias = None if k % 3 == 0 else b
+        want = expected(*(None if a is None else torch.tensor(a.astype(np.int64))
+                          for a in (x, w, bias)), options).numpy().astype(dtype)  # fmt: skip
+        if k % 4 == 3:
+            x, w = strided(x), strided(w)
+        y = np.empty(want.shape, dtype)
+        y = strided(y) if k % 4 == 1 else y
+        np.testing.assert_array_equal(_out("Convolution", (x, w, bias, *options), y), want)
+    y, g = np.empty(want.shape, dtype), np.empty_like(x)
+    for bad in ((x.astype(float), w, y), (x, w.astype(float), y), (x, w, y.astype(float))):
+        with pytest.raises(AclError, match="161002"):
+            run("Convolution", *bad[:2], None, *options, bad[2], 0)
+    with pytest.raises(AclError, match="161002"):
+        run("ConvolutionBackward", y, x, w, None, *options, [True, False, False], 0, g, None, None)
+    empty = np.empty((0, *want.shape[1:]), dtype)
+    run("Convolution", x[:0], w, None, *options, empty, 0)
+
+
 def _out(name, args, y):
     run(name, *args, y, 0)
     return y

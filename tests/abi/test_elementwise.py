@@ -137,6 +137,12 @@ def test_scalar_rules():
     f = make("float32")
     close(run("Clamp", f, 1, 3, np.empty_like(f)), np.clip(f, 1, 3))
     close(run("Clamp", f, None, 3, np.empty_like(f)), np.minimum(f, 3))
+    for dtype in (np.int64, np.int32, np.int8):  # a bound of integers is cut
+        i = RNG.integers(-9, 9, (3, 40)).astype(dtype)
+        for low, high in ((-1.5, 2.7), (-0.5, 0.5), (0.9, 3.9)):
+            want = torch.nn.functional.hardtanh(torch.tensor(i), low, high)
+            got = run("Hardtanh", i, low, high, np.empty_like(i))
+            np.testing.assert_array_equal(got, want)
     close(run("PowScalarTensor", 2.0, f, np.empty_like(f)), 2**f)
     close(run("PowTensorScalar", f, 3, np.empty_like(f)), f**3)
 

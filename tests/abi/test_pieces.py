@@ -118,6 +118,12 @@ def test_logspace(base, dtype, layout):
     ints = np.empty(5, np.int32)
     run("LogSpace", 0, 4, 5, 2.0, ints)
     np.testing.assert_array_equal(ints, [1, 2, 4, 8, 16])
+    for kind in (np.complex64, np.complex128):
+        powers = np.empty(9, kind)
+        for signed in (base, -base):
+            run("LogSpace", -1.5, 3, 9, signed, powers)
+            want = np.complex128(signed) ** np.linspace(-1.5, 3, 9)
+            np.testing.assert_allclose(powers, want, rtol=1e-6, atol=1e-6)
     with pytest.raises(AclError, match="steps is -1"):
         run("LogSpace", 0, 4, -1, 2.0, out)
     with pytest.raises(AclError, match="161002"):

@@ -148,6 +148,27 @@ def test_max_onnx():
         run("MaxPool", x[0], [2], [], 1, [], [], 1, y)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("spatial", [2, 3])
+def test_avg_of_integers(spatial, dtype):
+    """In int64, and quotients are cut."""
+    name, f = AVG[spatial]
+    cube = [0] if spatial == 2 else []
+    for k in range(20):
+        kernel, stride, pad = windows(spatial)
+        ends = np.iinfo(dtype)
+        shape = (2, 3, *RNG.integers(5, 9, spatial))
+        x = RNG.integers(ends.min, ends.max, shape, dtype, endpoint=True)
+        ceil, include, divisor = bool(k & 1), bool(k & 2), [0, 0, 5, -1][k // 4 % 4]
+        a = torch.tensor(x.astype(np.int64))
+        want = f(a, kernel, stride, pad, ceil, include, divisor or None)
+        y = np.empty(want.shape, dtype)
+        run(name, strided(x), kernel, stride, pad, ceil, include, divisor, *cube, y)
+        same(y, want.numpy().astype(dtype))
+    with pytest.raises(AclError, match="161002"):
+        run(name + "Backward", y, x, kernel, stride, pad, ceil, include, 0, *cube, np.empty_like(x))
+
+
 @pytest.mark.parametrize("spatial", [2, 3])
 def test_avg(spatial):
     name, f = AVG[spatial]

@@ -150,6 +150,19 @@ def test_renorm(p):
             b = np.asfortranarray(a)
             run("InplaceRenorm", b, p, dim, 2.0)
             close(b, want, rtol=tolerance)
+    z = x + 1j * RNG.standard_normal(x.shape)
+    for dtype, tolerance in ((np.complex128, 1e-6), (np.complex64, 1e-5)):
+        a = z.astype(dtype)
+        if p == float("inf"):
+            norm = np.abs(z).max((0, 2), keepdims=True)
+            want = np.where(norm > 2, z * (2 / (norm + 1e-7)), z)
+        else:
+            want = torch.renorm(torch.tensor(z), p, 1, 2.0).numpy()
+        close(run("Renorm", a, p, 1, 2.0, np.empty_like(a)), want, rtol=tolerance)
+        run("InplaceRenorm", a, p, 1, 2.0)
+        close(a, want, rtol=tolerance)
+    with pytest.raises(AclError, match="161002"):
+        run("Renorm", z, p, 1, 2.0, np.empty_like(x))
     run("Renorm", x[:0], p, 1, 2.0, np.empty((0, 3, 5)))
     for bad in ((x, -1.0, 0, 2.0, x), (x, p, 3, 2.0, x), (x, p, 0, -2.0, x), (x[0, 0], p, 0, 2.0, x[0, 0])):  # fmt: skip
         with pytest.raises(AclError, match="161002"):

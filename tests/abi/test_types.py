@@ -549,3 +549,44 @@ def test_the_table():
     rows = gen_opapi.types(gen_opapi.operators(hidden=True))
     assert len(rows) > 100
     assert [r.name for r in rows] == sorted(r.name for r in rows)
+
+
+@pytest.mark.parametrize("spatial", [2, 3])
+def test_convolutions(spatial):
+    """Strides and dilations for every dimension, padding before and after; the gradients with the shapes that they make."""
+    sizes = np.array([0, 0], np.int32)  # not read
+    for groups, transposed in ((1, False), (2, False), (1, True), (2, True)):
+        name, stride, pad, dilation, more = (
+            f"Conv{spatial}D", [2, 1, 3][:spatial], [1, 0, 1][:spatial], [1, 2, 1][:spatial], [1, 0, 2][:spatial],
+        )  # fmt: skip
+        x, w = normal(2, 4, *[9, 8, 7][:spatial]), normal(6, 4 // groups, *[3, 2, 2][:spatial])
+        b = normal(6)
+        if transposed:
+            x, b = normal(2, 6, *[5, 6, 4][:spatial]), normal(4 // groups * groups)
+        leaves = [torch.tensor(a, requires_grad=True) for a in (x, w)]
+        f = getattr(torch.nn.functional, f"conv{'_transpose' * transposed}{spatial}d")
+        more_of = {"output_padding": more} if transposed else {}
+        want = f(*leaves, torch.tensor(b), stride, pad, dilation=dilation, groups=groups, **more_of)
+        values = {
+            "strides": [1, 1, *stride],
+            "pads": [p for p in pad for _ in range(2)],
+            "dilations": [1, 1, *dilation],
+            "groups": groups,
+            "data_format": "NCHW" if spatial == 2 else "NCDHW",
+        }
+        made = want.detach().numpy()
+        if transposed:
+            check(name + "Transpose", [sizes, x, w, b], made, 1e-5, **values,
+                  output_padding=[0, 0, *more])  # fmt: skip
+            continue
+        check(name, [x, w, b], made, 1e-5, **values)
+        plain = made - b.reshape(-1, *[1] * spatial)
+        check(name, [x, w], plain, 1e-5, **values)
+        check(name, [x, w, None], plain, 1e-5, **values)
+        grad = normal(*made.shape)
+        gx, gw = torch.autograd.grad(want, leaves, torch.tensor(grad))
+        check(name + "BackpropInput", [sizes, w, grad], gx.numpy(), 1e-4, **values)
+        check(name + "BackpropFilter", [x, sizes, grad], gw.numpy(), 1e-4, **values)
+    for key, bad in (("strides", [1]), ("strides", 1.5), ("dilations", None)):
+        wrong = {k: v for k, v in {**values, key: bad}.items() if v is not None}
+        assert call(name, [x, w], [made], **wrong) != 0

@@ -2,6 +2,9 @@
 # torch_npu, as others built it, and transformers, which examples use, into a folder of its own beside .venv: PyTorch finds torch_npu by
 # that folder's presence on PYTHONPATH, so that nothing else here loads it. usage: install.sh PYTHON FOLDER
 #
+# torch may be the build for CPUs or, which PyPI has for x86-64, the one for CUDA (asnumpy.acl preloads what that needs). On
+# x86-64 all tests passed with Python 3.11 and the one, 3.12 and 3.13 and the other; with 3.10 and the other those marked smoke did.
+#
 # It fails where the wheels cannot be had. Only where nobody made any (other processors, other Pythons than 3.10 to 3.13) or where this
 # was never tried (aarch64, if pip fails there) does it write the reason to FOLDER/.skipped, which the tests print, and end well.
 set -euo pipefail
@@ -24,12 +27,6 @@ case $machine in
 x86_64 | aarch64) ;;
 *) skip "torch-npu 2.13.0 has no wheel for $machine" ;;
 esac
-
-# torch_npu and the build for CUDA register the same options of their allocators: it ends the process that imports both.
-if [ "$("$python" -c 'import torch; print(torch.version.cuda)')" != None ]; then
-    echo "install.sh: torch is the build for CUDA; torch_npu needs the CPU build of torch 2.13.0 (https://download.pytorch.org/whl/cpu)" >&2
-    exit 1
-fi
 
 fetch() { "$python" -m pip install --quiet --no-deps --target "$folder" "$@"; }
 # What transformers needs and the environment has (numpy, tqdm, ...) is not installed a second time.

@@ -305,3 +305,38 @@ def test_attention_over_triples_and_the_indexers_softmax(npu):
         torch.testing.assert_close(total[:, 0].cpu(), (score - score.amax(-1, keepdim=True)).exp().sum(-1), rtol=1e-3, atol=1e-3)
         """
     )
+
+
+def test_convolutions_by_their_types(npu):
+    """npu_convolution and its kin with gradients, and PyTorch's slow_conv3d, which torch_npu gives to no other operator."""
+    npu(
+        """
+        F = torch.nn.functional
+        torch.manual_seed(0)
+        two, three = ([2, 1], [1, 0], [1, 2]), ([2, 1, 1], [1, 0, 1], [1, 1, 1])
+
+        def compare(here, there, *shapes):
+            a = [torch.randn(s, requires_grad=True) for s in shapes]
+            b = [t.detach().npu().requires_grad_() for t in a]
+            want, got = here(*a), there(*b)
+            grad = torch.randn_like(want)
+            results = [want, *torch.autograd.grad(want, a, grad)], [got, *torch.autograd.grad(got, b, grad.npu())]
+            for x, y in zip(*results, strict=True):
+                torch.testing.assert_close(y.cpu(), x.detach(), rtol=1e-4, atol=1e-4)
+
+        compare(lambda x, w, b: F.conv2d(x, w, b, *two, 2), lambda x, w, b: torch_npu.npu_convolution(x, w, b, *two, 2),
+                (2, 4, 8, 9), (6, 2, 3, 2), (6,))
+        compare(lambda x, w, b: F.conv3d(x, w, b, *three), lambda x, w, b: torch_npu.npu_convolution(x, w, b, *three, 1),
+                (2, 4, 5, 8, 9), (6, 4, 2, 3, 2), (6,))
+        for more in ([0, 0], [1, 0]):
+            compare(lambda x, w, b: F.conv_transpose2d(x, w, b, [2, 1], [1, 0], more, 2),
+                    lambda x, w, b: torch_npu.npu_convolution_transpose(x, w, b, [1, 0], more, [2, 1], [1, 1], 2),
+                    (2, 6, 5, 6), (6, 2, 3, 2), (4,))
+        compare(lambda x, w, b: F.conv_transpose3d(x, w, b, [2, 1, 1], [1, 0, 1]),
+                lambda x, w, b: torch_npu.npu_convolution_transpose(x, w, b, [1, 0, 1], [0] * 3, [2, 1, 1], [1] * 3, 1),
+                (2, 6, 4, 5, 6), (6, 4, 2, 3, 2), (4,))
+        x, w, b = torch.randn(2, 4, 5, 8, 9), torch.randn(6, 4, 2, 3, 2), torch.randn(6)
+        got = torch._C._nn.slow_conv3d(x.npu(), w.npu(), [2, 3, 2], b.npu(), [2, 1, 1], [1, 0, 1])
+        torch.testing.assert_close(got.cpu(), F.conv3d(x, w, b, [2, 1, 1], [1, 0, 1]), rtol=1e-4, atol=1e-4)
+        """
+    )

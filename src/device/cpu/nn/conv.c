@@ -168,6 +168,7 @@ struct conv_job {
     conv_task task;
     int64_t size, rows, plane_x, plane_y, band, bands, tasks, strands;
     bool plain; /* windows of one element each, one after the other: X is its patches */
+    bool back;  /* from Y to X */
     asn_status status[STRANDS];
 };
 
@@ -288,6 +289,56 @@ static void deep_to_y(void *ctx, int64_t plane) {
     }
 }
 
+/* ---- integers: in int64, which wraps around; tap by tap, since nothing waits for them
+ */
+
+/* A tap at all positions of two planes: y += w x, or x += w y. */
+static void integer_tap(const asnd_conv *g, const int64_t k[3], uint64_t w, bool back,
+                        uint64_t *x, uint64_t *y) {
+    int64_t planes = g->y[0] * g->y[1], at[3];
+    for (int64_t line = 0; line < planes; line++, y += g->y[2]) {
+        const int64_t from[3] = {line / g->y[1], line % g->y[1], 0};
+        bool inside = true;
+        for (int d = 0; d < 3; d++) {
+            at[d] = from[d] * g->stride[d] - g->pad[d] + k[d] * g->dilation[d];
+            if (d < 2 && (at[d] < 0 || at[d] >= g->x[d])) inside = false;
+        }
+        if (!inside) continue;
+        uint64_t *row = x + (at[0] * g->x[1] + at[1]) * g->x[2];
+        for (int64_t i = 0, j = at[2]; i < g->y[2]; i++, j += g->stride[2]) {
+            if (j < 0 || j >= g->x[2]) continue;
+            if (back) {
+                row[j] += w * y[i];
+            } else {
+                y[i] += w * row[j];
+            }
+        }
+    }
+}
+
+/* An image's group: what it sums to starts as the bias. */
+static void integer_image(void *ctx, int64_t image) {
+    const conv_job *j = ctx;
+    const asnd_conv *g = j->g;
+    int64_t group = image % g->groups, taps = asn_conv_extent(g->k), k[3];
+    const bool back = j->back;
+    int64_t channels = back ? g->cx : g->cy, plane = back ? j->plane_x : j->plane_y;
+    uint64_t *out = (uint64_t *)(void *)j->out + image * channels * plane;
+    const uint64_t *bias = (const uint64_t *)(const void *)j->bias;
+    for (int64_t i = 0; i < channels * plane; i++)
+        out[i] = bias ? bias[group * channels + i / plane] : 0;
+    char *in = (char *)(uintptr_t)(back ? j->y : j->x);
+    uint64_t *from = (uint64_t *)(void *)in;
+    from += image * (back ? g->cy * j->plane_y : g->cx * j->plane_x);
+    const uint64_t *w = (const uint64_t *)(const void *)j->w + group * g->cy * j->rows;
+    for (int64_t i = 0; i < g->cy * j->rows; i++) {
+        uint64_t *x = (back ? out : from) + i / taps % g->cx * j->plane_x;
+        uint64_t *y = (back ? from : out) + i / j->rows * j->plane_y;
+        window_of(g, i % taps, k);
+        integer_tap(g, k, w[i], back, x, y);
+    }
+}
+
 /* Depthwise planes go straight from X to Y; the others as tasks of a band of an image's
  * group each. */
 asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const void *w,
@@ -300,6 +351,10 @@ asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const v
     j.out = y;
     int64_t planes = g->n * g->groups * g->cy;
     if (planes == 0 || j.plane_y == 0) return ASN_OK;
+    if (t == ASN_I64) {
+        asn_pool_run(integer_image, &j, g->n * g->groups, job_work(&j) * 8);
+        return ASN_OK;
+    }
     if (g->cx == 1 && g->cy < 4) {
         asn_pool_run(deep_to_y, &j, planes, job_work(&j) * 8);
         return ASN_OK;
@@ -358,7 +413,12 @@ asn_status asn_conv_to_x(const asnd_conv *g, asn_dtype t, const void *y, const v
     j.w = w;
     j.bias = bias;
     j.out = x;
+    j.back = true;
     if (g->n * g->groups * g->cx == 0 || j.plane_x == 0) return ASN_OK;
+    if (t == ASN_I64) {
+        asn_pool_run(integer_image, &j, g->n * g->groups, job_work(&j) * 8);
+        return ASN_OK;
+    }
     if (g->cx == 1 && g->cy < 4) {
         asn_pool_run(deep_to_x, &j, g->n * g->groups, job_work(&j) * 8);
         return ASN_OK;

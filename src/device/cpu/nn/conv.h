@@ -2,8 +2,9 @@
  *
  * X is the side that windows slide over, (n, groups * cx, x[0], x[1], x[2]); Y has one
  * position per window, (n, groups * cy, y[0], y[1], y[2]); the weight is (groups * cy,
- * cx, k[0], k[1], k[2]). Everything is contiguous, of float32 or float64. A convolution
- * goes from X to Y; a transposed one, and a convolution's gradient, from Y to X.
+ * cx, k[0], k[1], k[2]). Everything is contiguous, of float32 or float64, or, between X
+ * and Y, of int64. A convolution goes from X to Y; a transposed one, and a convolution's
+ * gradient, from Y to X.
  *
  * A band of window positions is laid out as a matrix of patches (im2col), small enough
  * for the cache, and multiplied with the weight by our own gemm; windows of one element

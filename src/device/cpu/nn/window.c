@@ -58,6 +58,25 @@ static int64_t divisor_of(const asnd_windows *w, int64_t a, int64_t b, int64_t c
 #define SUMS
 #include "device/cpu/nn/window.inc"
 
+/* Sums wrap around and quotients are cut, as C divides; a window that divides by nothing
+ * holds nothing. */
+static void mean_int(const asnd_windows *w, const int64_t *x, int64_t *y) {
+    for (int64_t a = 0; a < w->out[0]; a++)
+        for (int64_t b = 0; b < w->out[1]; b++)
+            for (int64_t c = 0; c < w->out[2]; c++) {
+                int64_t by = divisor_of(w, a, b, c);
+                uint64_t sum = 0;
+                for (int64_t i = w->start[0][a]; i < w->stop[0][a]; i++)
+                    for (int64_t j = w->start[1][b]; j < w->stop[1][b]; j++) {
+                        const int64_t *line = x + (i * w->in[1] + j) * w->in[2];
+                        for (int64_t k = w->start[2][c]; k < w->stop[2][c]; k++)
+                            sum += (uint64_t)line[k];
+                    }
+                bool divides = by != 0 && by != -1; /* -1 may leave int64 */
+                *y++ = divides ? (int64_t)sum / by : (int64_t)(sum * (uint64_t)by);
+            }
+}
+
 typedef struct {
     const asnd_windows *w;
     asn_dtype t;
@@ -93,8 +112,10 @@ static void mean_plane(void *ctx, int64_t p) {
     void *y = j->to + p * j->few * j->size;
     if (j->t == ASN_F32) {
         mean_4(j->w, x, y);
-    } else {
+    } else if (j->t == ASN_F64) {
         mean_8(j->w, x, y);
+    } else {
+        mean_int(j->w, x, y);
     }
 }
 

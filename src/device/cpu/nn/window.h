@@ -22,9 +22,9 @@ typedef struct {
  * its plane (index may be NULL). An empty window gives the lowest value at its start. */
 void asn_window_max(const asnd_windows *w, asn_dtype t, const void *x, void *y,
                     int64_t *index);
-/* float32, float64. */
+/* float32, float64, int64, whose quotients are cut. */
 void asn_window_mean(const asnd_windows *w, asn_dtype t, const void *x, void *y);
-/* The gradient: x is overwritten. */
+/* The gradient in float32 or float64: x is overwritten. */
 void asn_window_spread(const asnd_windows *w, asn_dtype t, const void *y, void *x);
 
 /* Positions: `few` elements of each plane against an image of `many`. A position outside

@@ -27,14 +27,17 @@ typedef struct {
     _Alignas(16) uint8_t first[16], delta[16]; /* arange */
 } create_plan;
 
-/* out = base ** linspace(start, stop), in double. */
+/* out = base ** linspace(start, stop), in double, or in complex128 where out is complex.
+ */
 static asn_status write_powers(const create_plan *p, const asnd_nd *out, asnd_tmp *tmp) {
     asnd_view line;
     asnd_prog prog;
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &line));
     ASN_TRY(asn_cpu_linspace(&line.nd, p->start, p->stop, true));
     asn_prog_begin(&prog, out->ndim, out->shape, 0);
-    int x = asn_prog_in(&prog, &line.nd), base = asn_prog_const(&prog, ASN_F64, p->base);
+    asn_dtype t = asn_is_complex(out->dtype) ? ASN_C128 : ASN_F64;
+    int x = asn_prog_as(&prog, asn_prog_in(&prog, &line.nd), t);
+    int base = asn_prog_const(&prog, t, p->base);
     asn_prog_out(&prog, asn_prog_op2(&prog, ASN_OP_POWER, base, x), out);
     return asn_prog_run(&prog);
 }
@@ -136,7 +139,6 @@ asn_status asn_planner_linspace(asnd_call *c) {
 /* LogSpace(start, end, steps, base, result): base to the power of each of these. */
 asn_status asn_planner_logspace(asnd_call *c) {
     create_plan *p;
-    ASN_TRY(asn_call_real(c, 4));
     ASN_TRY(plan_line(c, 4, &p));
     if (p == NULL) return ASN_OK;
     p->powers = true;

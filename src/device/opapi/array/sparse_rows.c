@@ -225,13 +225,20 @@ asn_status asn_planner_embedding_bag(asnd_call *c) {
 /* ---- Renorm(self, p, dim, maxNorm, out), InplaceRenorm; EmbeddingRenorm(selfRef,
  * indices, maxNorm, normType): slices whose norm is above the bound are scaled to it */
 
-/* The norm of order p of a slice: `outer` pieces of `inner` elements, `step` apart. */
-static double norm_of(const double *x, int64_t outer, int64_t step, int64_t inner,
-                      double p) {
+/* Where a slice's elements lie: `outer` pieces of `inner` numbers, `step` apart; a
+ * complex element is two numbers (wide 2). */
+typedef struct {
+    int64_t outer, step, inner;
+    int wide;
+} slice;
+
+/* The norm of order p of a slice. */
+static double norm_of(const double *x, const slice *s, double p) {
     double sum = 0;
-    for (int64_t i = 0; i < outer; i++)
-        for (int64_t k = 0; k < inner; k++) {
-            double a = fabs(x[i * step + k]);
+    for (int64_t i = 0; i < s->outer; i++)
+        for (int64_t k = 0; k < s->inner; k += s->wide) {
+            const double *v = x + i * s->step + k;
+            double a = s->wide == 2 ? hypot(v[0], v[1]) : fabs(v[0]);
             if (isinf(p)) {
                 sum = a > sum || isnan(a) ? a : sum;
             } else {
@@ -243,28 +250,29 @@ static double norm_of(const double *x, int64_t outer, int64_t step, int64_t inne
 
 /* Scales a slice in place, whose norm is above the bound; 1e-7 keeps the result below it,
  * as torch has it. */
-static void renorm_slice(double *x, int64_t outer, int64_t step, int64_t inner, double p,
-                         double bound) {
-    double norm = norm_of(x, outer, step, inner, p);
+static void renorm_slice(double *x, const slice *s, double p, double bound) {
+    double norm = norm_of(x, s, p);
     if (!(norm > bound)) return;
     double scale = bound / (norm + 1e-7);
-    for (int64_t i = 0; i < outer; i++)
-        for (int64_t k = 0; k < inner; k++)
-            x[i * step + k] *= scale;
+    for (int64_t i = 0; i < s->outer; i++)
+        for (int64_t k = 0; k < s->inner; k++)
+            x[i * s->step + k] *= scale;
 }
 
-/* Slice i of the dimension: n[0] pieces of n[2] elements, n[1] * n[2] apart, in a float64
- * copy. */
+/* Slice i of the dimension: n[0] pieces of n[2] elements, n[1] * n[2] apart, in a copy of
+ * float64 or complex128. */
 static asn_status renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);
     asnd_view v;
-    ASN_TRY(asn_tmp_view(tmp, ASN_F64, in->ndim, in->shape, &v));
+    bool pairs = asn_is_complex(in->dtype);
+    ASN_TRY(asn_tmp_view(tmp, pairs ? ASN_C128 : ASN_F64, in->ndim, in->shape, &v));
     ASN_TRY(asn_move(&v.nd, in));
     double *x = (double *)(void *)v.nd.data;
+    int wide = pairs ? 2 : 1;
+    slice s = {p->n[0], p->n[1] * p->n[2] * wide, p->n[2] * wide, wide};
     for (int64_t i = 0; i < p->n[1]; i++)
-        renorm_slice(x + i * p->n[2], p->n[0], p->n[1] * p->n[2], p->n[2], p->arg[1].f,
-                     p->arg[3].f);
+        renorm_slice(x + i * s.inner, &s, p->arg[1].f, p->arg[3].f);
     return asn_packed_done(e, p, p->kind, &v);
 }
 
@@ -282,8 +290,12 @@ asn_status asn_planner_renorm(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0);
     int out = asn_call_out(c), axis = 0;
     double order, bound;
-    ASN_TRY(asn_call_floating(c, 0));
-    ASN_TRY(asn_call_floating(c, out));
+    if (asn_is_complex(self->dtype)) {
+        ASN_TRY(asn_call_same_dtype(c, 0, out));
+    } else {
+        ASN_TRY(asn_call_floating(c, 0));
+        ASN_TRY(asn_call_floating(c, out));
+    }
     ASN_TRY(asn_call_rank(c, 0, 2, ASN_ND_MAX_DIMS));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 2), self->ndim, &axis));
     ASN_TRY(asn_call_number(c, 1, &order));
@@ -317,8 +329,8 @@ static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *
         asn_view_slice(&row, 0, i, 1, 1);
         asn_view_drop(&row, 0);
         ASN_TRY(asn_move(&v.nd, &row.nd));
-        renorm_slice((double *)(void *)v.nd.data, 1, 0, v.shape[0], p->arg[3].f,
-                     p->arg[2].f);
+        slice s = {1, 0, v.shape[0], 1};
+        renorm_slice((double *)(void *)v.nd.data, &s, p->arg[3].f, p->arg[2].f);
         ASN_TRY(asn_move(&row.nd, &v.nd));
     }
     return ASN_OK;

@@ -177,7 +177,7 @@ static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
 /* ---- steps */
 
 /* A scalar that scales integers must be whole. A fraction would be cut off where the
- * result is of integers. */
+ * result is of integers; that of a bound may be, as PyTorch has it. */
 static asn_status alpha_check(const builder *b, int i, const aclScalar *s) {
     double value = asn_value_to_double((asn_dtype)s->dtype, s->value);
     bool whole = isfinite(value) && floor(value) == value;
@@ -208,7 +208,8 @@ static asn_status passes_on(builder *b, const asnd_ew_step *step, int count,
         if (absent) *source_index = 1 - k;
         if (absent || !scalar || !(b->ew->weak >> ref & 1) || s->dtype >= ASN_DTYPE_COUNT)
             continue;
-        ASN_TRY(alpha_check(b, ref, s));
+        bool bound = asn_op_table[step->op].flags & ASN_OPF_EXTREME;
+        if (!bound) ASN_TRY(alpha_check(b, ref, s));
         if (step->op == ASN_OP_MULTIPLY && !asn_is_complex((asn_dtype)s->dtype) &&
             asn_value_to_double((asn_dtype)s->dtype, s->value) == 1)
             *source_index = 1 - k;

@@ -7,8 +7,10 @@
  * has no meaning here.
  *
  * One and two dimensions are three with extents of 1, so there is one set of kernels.
- * Halves are computed in float32. Tensors that are not row-major in that dtype are copied
- * first; results go straight to the output where it allows that (asn_image_result).
+ * Halves are computed in float32; integers, of one dtype and forward alone, in int64,
+ * which PyTorch has and CANN's pages have not. Tensors that are not row-major in that
+ * dtype are copied first; results go straight to the output where it allows that
+ * (asn_image_result).
  */
 #include <string.h>
 
@@ -25,6 +27,7 @@ typedef struct {
     int grad_input, grad_weight, grad_bias; /* likewise */
     int spatial;
     bool transposed, tbc;
+    bool integers; /* are taken, too */
 } conv_plan;
 
 /* Where the parameters of an operator stand; -1: it has none. */
@@ -140,6 +143,23 @@ static asn_status extents(const asnd_call *c, const conv_plan *p, const conv_par
     return ASN_OK;
 }
 
+/* The dtype of the arithmetic: one tensor of float64 makes it float64. */
+static asn_status computed_in(const asnd_call *c, const conv_params *at, conv_plan *p) {
+    const int operands[4] = {at->input, at->weight, at->output, at->bias};
+    bool integers = p->integers && asn_is_integer(asn_call_nd(c, at->input)->dtype);
+    p->t = integers ? ASN_I64 : ASN_F32;
+    for (int i = 0; i < 4; i++) {
+        if (operands[i] < 0 || c->first[operands[i]] < 0) continue;
+        if (integers) {
+            ASN_TRY(asn_call_same_dtype(c, at->input, operands[i]));
+            continue;
+        }
+        ASN_TRY(asn_call_floating(c, operands[i]));
+        if (asn_call_nd(c, operands[i])->dtype == ASN_F64) p->t = ASN_F64;
+    }
+    return ASN_OK;
+}
+
 /* Checks input, weight, output; sets *p as far as both directions share it. For a
  * gradient, input and output are those of the convolution itself: its output is the
  * incoming gradient. */
@@ -155,14 +175,7 @@ static asn_status geometry(const asnd_call *c, const conv_params *at, int64_t gr
     if (p->tbc && in0->ndim != 3)
         return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have 3",
                              c->op->name, c->op->params[at->input].name, in0->ndim);
-    /* One tensor of float64 makes the arithmetic float64. */
-    const int operands[4] = {at->input, at->weight, at->output, at->bias};
-    p->t = ASN_F32;
-    for (int i = 0; i < 4; i++) {
-        if (operands[i] < 0 || c->first[operands[i]] < 0) continue;
-        ASN_TRY(asn_call_floating(c, operands[i]));
-        if (asn_call_nd(c, operands[i])->dtype == ASN_F64) p->t = ASN_F64;
-    }
+    ASN_TRY(computed_in(c, at, p));
     asnd_view in, w;
     image_view(in0, p->spatial, p->tbc, &in);
     weight_view(w0, p->tbc, &w);
@@ -253,6 +266,7 @@ asn_status asn_planner_conv(asnd_call *c) {
     conv_plan p;
     memset(&p, 0, sizeof p);
     p.transposed = asn_call_int(c, 6) != 0;
+    p.integers = true;
     return plan_forward(c, &at, asn_call_int(c, 8), &p);
 }
 

@@ -197,7 +197,8 @@ static asn_status floating(const asnd_call *c, int i, int j) {
     return asn_call_floating(c, j);
 }
 
-/* What a maximum is taken of: real floating dtypes, or one of integers on both sides. */
+/* What a maximum or a mean is taken of: real floating dtypes, or one of integers on both
+ * sides. */
 static asn_status ordered(const asnd_call *c, int i, int j) {
     if (!asn_is_integer(asn_call_nd(c, i)->dtype)) return floating(c, i, j);
     return asn_call_same_dtype(c, i, j);
@@ -331,7 +332,6 @@ static asn_status plan_mean(const asnd_call *c, const asnd_pool_params *at, int 
     const asnd_nd *self = asn_call_nd(c, x);
     memset(q, 0, sizeof *q);
     ASN_TRY(asn_image_rank(c, x, c->op->arg));
-    ASN_TRY(floating(c, 0, asn_call_out(c)));
     ASN_TRY(divisor_check(c, at));
     return asn_pool_windows(c, at, self, c->op->arg, false, &q->w);
 }
@@ -342,6 +342,7 @@ asn_status asn_planner_avg_pool(asnd_call *c) {
     static const asnd_pool_params at = {1, 2, 3, -1, 4, 5, 6};
     int out = asn_call_out(c);
     pool_plan q;
+    ASN_TRY(ordered(c, 0, out));
     ASN_TRY(plan_mean(c, &at, 0, &q));
     ASN_TRY(asn_pool_shape(c, out, asn_call_nd(c, 0), c->op->arg, &q.w));
     q.action = POOL_MEAN;
@@ -355,6 +356,7 @@ asn_status asn_planner_avg_pool_backward(asnd_call *c) {
     int out = asn_call_out(c);
     const asnd_nd *self = asn_call_nd(c, 1);
     pool_plan q;
+    ASN_TRY(floating(c, 0, out));
     ASN_TRY(plan_mean(c, &at, 1, &q));
     ASN_TRY(asn_pool_shape(c, 0, self, c->op->arg, &q.w));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));

@@ -257,6 +257,15 @@ static aclError numbers_of_pairs(const type_call *c, const asnd_type_source *s,
     return numbers_own(n, count, n->is_integer);
 }
 
+/* The row's own numbers: one several times, or a 1 among zeros. */
+static aclError numbers_of_row(const asnd_type_source *s, numbers *n) {
+    size_t count = s->from == ASN_FROM_ATTR ? 1 : s->index;
+    bool unit = s->from == ASN_FROM_UNIT;
+    for (size_t k = 0; k < count; k++)
+        n->own[k] = unit ? (double)k == s->value : s->value;
+    return numbers_own(n, count, s->value == (double)(int64_t)s->value);
+}
+
 /* The row's own value, or an attribute as what it is. */
 static aclError numbers_of(const type_call *c, const asnd_type_source *s, numbers *n) {
     static const aclDataType of_kind[] = {
@@ -271,14 +280,12 @@ static aclError numbers_of(const type_call *c, const asnd_type_source *s, number
     const asnrtAttr *a = s->from == ASN_FROM_ATTR ? asnrtAttrGet(c->attr, s->name) : NULL;
     if (a == NULL && s->from == ASN_FROM_ATTR && !s->has_value)
         return missing(c, "attribute", s->name, 0);
-    if (a == NULL) {
-        size_t count = s->from == ASN_FROM_ATTR ? 1 : s->index;
-        for (size_t k = 0; k < count; k++)
-            n->own[k] = s->value;
-        return numbers_own(n, count, s->value == (double)(int64_t)s->value);
-    }
-    n->count = a->count;
-    n->data = a->elements;
+    if (a == NULL) return numbers_of_row(s, n);
+    size_t skip = s->from == ASN_FROM_ATTR ? s->index : 0;
+    if (skip > 0 && (a->kind != ASNRT_ATTR_INT || a->count < skip))
+        return missing(c, "attribute", s->name, 0);
+    n->count = a->count - skip;
+    n->data = (const int64_t *)a->elements + skip;
     n->dtype = of_kind[a->kind];
     n->is_integer = a->kind != ASNRT_ATTR_FLOAT;
     n->is_text = a->kind == ASNRT_ATTR_STRING;

@@ -18,8 +18,10 @@ enum {
     ASN_FROM_PAIRS,  /* likewise, pairs of them from the last to the first */
     ASN_FROM_DTYPE,  /* the dtype of output `index` */
     ASN_FROM_SHAPE,  /* the extents of input `index` */
-    ASN_FROM_ATTR,   /* the attribute `name`; without it, `value` where there is one */
+    ASN_FROM_ATTR, /* the attribute `name`, a list's numbers from `index` on; without it,
+                      `value` where there is one */
     ASN_FROM_NUMBER, /* `value`, `index` times */
+    ASN_FROM_UNIT,   /* `index` numbers, 1 at `value` and else 0 */
     ASN_FROM_NOTHING /* NULL, 0 */
 };
 
