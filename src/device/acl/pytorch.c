@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,11 @@ __attribute__((visibility("default"))) void *KEYS(void) {
     void *(*keys)(void) = NULL;
     void *c10 = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
     if (c10 != NULL) *(void **)&keys = dlsym(c10, NAME(KEYS));
-    if (keys == NULL) abort(); /* who calls it is linked with libc10 */
+    if (keys == NULL) { /* who calls it is linked with libc10, and gets no answer else */
+        fputs("libasnumpy_torch.so: libc10.so is not loaded, or not of PyTorch 2.13\n",
+              stderr);
+        abort();
+    }
     void *set = keys();
     void *cuda = done ? NULL : dlopen("libc10_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
     if (cuda != NULL) done = forget(set);
