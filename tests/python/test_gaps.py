@@ -6,8 +6,38 @@ import numpy
 import pytest
 from conftest import SINGLE_OPERATORS
 
-UNARY = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arctanh", "cbrt", "sqrt"]
-BINARY = ["power", "hypot", "arctan2", "logaddexp", "logaddexp2", "floor_divide", "remainder", "fmod"]
+UNARY = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arctanh",
+    "cbrt",
+    "sqrt",
+]
+BINARY = [
+    "power",
+    "hypot",
+    "arctan2",
+    "logaddexp",
+    "logaddexp2",
+    "floor_divide",
+    "remainder",
+    "fmod",
+]
 # Blocks are of 1024 or 2048 elements; calls of fewer than 256 remember nothing.
 GAPS = {
     "first": lambda n: [0],
