@@ -4,6 +4,7 @@ Every thread does the same kinds of work in an order of its own; each result is 
 a global lock (tools/free_threaded.sh) the calls truly run at once.
 """
 
+import os
 import random
 import subprocess
 import sys
@@ -188,4 +189,36 @@ else:
 assert asnumpy.arange(3).tolist() == [0, 1, 2]
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+POSITIONS = """
+import threading, numpy, asnumpy as np
+wrong = []
+def run(k):
+    with np.stream(np.Stream() if k % 2 else None):
+        take_turns(k)
+def take_turns(k):
+    rng = numpy.random.default_rng(k)
+    for _ in range(1000):
+        x = rng.integers(0, 3, 300 + 50 * k)
+        at = rng.integers(0, 300, 400)
+        a, found_at = np.asarray(x), np.asarray(at)
+        found = np.flatnonzero(np.maximum(a, a)), np.sort(a), np.take(a, found_at)
+        for ours, theirs in zip(found, (numpy.flatnonzero(x), numpy.sort(x), x[at])):
+            if not numpy.array_equal(numpy.asarray(ours), theirs):
+                wrong.append(k)
+threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert not wrong, len(wrong)
+"""
+
+
+def test_positions_beside_other_threads():
+    """nonzero asks the device twice; other threads may ask it meanwhile."""
+    lag = {"ASNUMPY_FUSE": "0", "ASNUMPY_CPU_LAUNCH_DELAY_US": "20"}
+    done = subprocess.run(
+        [sys.executable, "-c", POSITIONS], env=os.environ | lag, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

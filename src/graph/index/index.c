@@ -271,9 +271,9 @@ asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
 
 /* ---- nonzero */
 
-/* Positions of what is true in a row-major mask: rows of one table, whose length the
- * device is asked for first. out[d] is a view of row d. After a failure some of out may
- * be made. */
+/* Positions of what is true in a row-major mask, lock held: rows of one table, whose
+ * length the device is asked for first. out[d] is a view of row d. After a failure some
+ * of out may be made. */
 static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
     int ndim = truth->layout.ndim;
     int64_t shape[2] = {ndim, 0};
@@ -309,8 +309,10 @@ asn_status asn_nonzero(asn_array *out, const asn_array *a) {
     ASN_TRUTH_OF(a, asn_nonzero(out, &clean))
     asn_array truth;
     ASN_TRY(asn_copy(&truth, a, ASN_BOOL, 'C'));
+    asn_lock();
     asn_status status =
         asn_direct_nonzero(out, &truth) ? ASN_OK : nonzero_table(out, &truth);
+    asn_unlock();
     asn_array_fini(&truth);
     return status;
 }
