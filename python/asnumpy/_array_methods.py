@@ -9,6 +9,7 @@ import functools
 import numpy as _np
 
 from . import _core
+from ._flat import values_for
 
 
 def number(x):
@@ -74,7 +75,7 @@ def put(a, indices, values, mode):
             "to the rule 'safe'"
         )
     indices = indices.astype(_np.int64).ravel()
-    values = _core.asarray(values).ravel()
+    values = values_for(a, values)
     if indices.size == 0 or values.size == 0:
         return
     if a.size == 0:

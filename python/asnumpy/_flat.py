@@ -84,12 +84,20 @@ def flat_key(key, size):
     return _core.asarray(host)
 
 
+def values_for(a, value):
+    """What is to be written into an array, in one dimension: arrays as they are, which are cast later; numbers
+    and lists in its dtype, since what does not fit there is an error."""
+    if not isinstance(value, (_core.ndarray, _np.ndarray)):
+        value = _core.asarray(value, dtype=a.dtype)
+    return _core.asarray(value).ravel()
+
+
 def flat_assign(a, key, value):
     """a.flat[key] = value for slices and index arrays; the value repeats."""
     if isinstance(key, tuple) and not key:
         raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
     numbers = _core.asarray(_core.arange(a.size)[flat_key(key, a.size)]).reshape(-1)
-    values = _core.asarray(value).ravel()
+    values = values_for(a, value)
     if numbers.size and values.size == 0:
         return
     if numbers.size:

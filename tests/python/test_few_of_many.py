@@ -1,5 +1,7 @@
 """Few elements of large arrays: picked, written, looked for, and as bits; beside NumPy and the general path."""
 
+import warnings
+
 import asnumpy
 import numpy as np
 import pytest
@@ -229,3 +231,30 @@ def test_put_of_lists_and_numbers(dtype):
                     continue
                 asnumpy.put(a, at, values)
             same(a, want)
+
+
+def set_flat(a, value):
+    a.flat[[0, 2]] = value
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i8", "u8", "f4", "f8", "?", "c8"])
+@pytest.mark.parametrize(
+    "value", [300, -5, 3.7, 1e10, float("nan"), 1j, True, 2**40, [1, 300], [1.5, 2], [], "7", None,
+              np.int64(300), np.float64(1e10), np.array([300, 1.5])]
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "write", [lambda np_, a, v: np_.put(a, [0, 2], v), lambda np_, a, v: set_flat(a, v)]
+)
+def test_numbers_are_taken_as_the_array_takes_them(write, dtype, value):
+    for n in (4, 5000):
+        outcomes = []
+        for np_ in (np, asnumpy):
+            a = np_.zeros(n, dtype)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    write(np_, a, value)
+                    outcomes.append(np.asarray(a).tobytes())
+                except (TypeError, ValueError, OverflowError) as error:
+                    outcomes.append(type(error))
+        assert outcomes[0] == outcomes[1]

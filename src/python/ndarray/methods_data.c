@@ -585,13 +585,14 @@ static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int 
     return asn_support_call(name, all, (size_t)n + 1);
 }
 
-/* An array of exactly ndarray, or one of a list or a Python number; NULL without an
- * error: something else, or what says an error that the general way says, too. */
-static PyObject *plain_array(PyObject *o) {
+/* An array of exactly ndarray, or one of a list or a Python number, in that dtype; NULL
+ * without an error: something else, or what says an error that the general way says, too.
+ */
+static PyObject *plain_array(PyObject *o, asn_dtype dtype) {
     if (asn_is_ndarray_exact(o)) return Py_NewRef(o);
     if (!PyList_CheckExact(o) && !PyFloat_CheckExact(o) && !PyLong_CheckExact(o))
         return NULL;
-    PyObject *a = asn_asarray(o);
+    PyObject *a = asn_asarray_dtype(o, dtype);
     if (!a) PyErr_Clear();
     return a;
 }
@@ -600,7 +601,8 @@ static PyObject *plain_array(PyObject *o) {
  * is done: the general way's. */
 static bool put_directly(PyObject *self, PyObject *indices, PyObject *values) {
     const asn_dtype dtype = asn_dtype_of(self);
-    PyObject *at = plain_array(indices), *from = at ? plain_array(values) : NULL;
+    PyObject *at = plain_array(indices, ASN_DTYPE_NONE);
+    PyObject *from = at ? plain_array(values, dtype) : NULL;
     bool done = false;
     asn_array cast;
     if (from && asn_dtype_of(from) == dtype) {
