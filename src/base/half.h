@@ -21,6 +21,8 @@ static inline float asn_f32_bits(uint32_t u) {
 
 static inline float asn_f16_to_f32(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, mag = h & 0x7fff;
+    /* A signalling NaN becomes a quiet one, as the processor's conversion has it. */
+    if (mag > 0x7c00) sign |= 0x00400000;
     if (mag >= 0x7c00) return asn_f32_bits(sign | 0x7f800000 | (mag & 0x3ff) << 13);
     if (mag >= 0x0400) return asn_f32_bits(sign | ((mag << 13) + 0x38000000));
     /* A subnormal is mag * 2^-24: exact in float32. */

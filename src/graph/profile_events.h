@@ -61,6 +61,10 @@ void asn_record_linalg(asn_mark mark, int32_t code, int32_t op, int32_t num,
                        const aclnnxTensor *operands);
 /* NumPy's name of an ACLNNX_LINALG_*; static. */
 const char *asn_linalg_name(int32_t op);
+/* Of NumPy's solvers only these report floating-point exceptions. */
+static inline bool asn_linalg_reports(int32_t op) {
+    return op == ACLNNX_LINALG_DET || op == ACLNNX_LINALG_SLOGDET;
+}
 
 /* ---- descriptions of programs */
 

@@ -19,6 +19,7 @@
 #include "graph/fp.h"
 #include "graph/counters.h"
 #include "graph/lock.h"
+#include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
@@ -170,8 +171,7 @@ static asn_status run_linalg(asn_replay_step *s, char *const *bases, uint32_t *s
     ASN_TRY(asn_streams_wait_active()); /* solvers work on the calling thread */
     for (int i = 0; i < s->num_places; i++)
         s->call.tensors[i].data = address(bases, &s->places[i]);
-    /* As NumPy has it: of the solvers only det reports floating-point exceptions. */
-    uint32_t *flags = s->call.op == ACLNNX_LINALG_DET ? sink : NULL;
+    uint32_t *flags = asn_linalg_reports(s->call.op) ? sink : NULL;
     if (!asn_acl.aclnnxLinalg) {
         /* The device has no solvers: the host's, on the device's memory. */
         int num_inputs = 0;

@@ -8,6 +8,7 @@
 #include "graph/operators/families.h"
 #include "graph/fp.h"
 #include "graph/lock.h"
+#include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/acl_api.h"
@@ -36,12 +37,11 @@ static asn_status run(int op, int options, double rcond, int num_batch, int num_
                               .numDims = l->ndim,
                               .dtype = asn_dtype_table[l->dtype].acl};
     }
-    /* Of NumPy's functions only det reports floating-point exceptions. */
-    uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
+    uint32_t *sink = asn_linalg_reports(op) ? asn_fp_sink() : NULL;
     if (!asn_acl.aclnnxLinalg) {
         asn_status status = asn_host_linalg(op, options, rcond, num_batch, num_arrays, t,
                                             num_inputs, failed, sink);
-        asn_fp_note("det");
+        asn_fp_note(asn_linalg_name(op));
         return status;
     }
     if (asn_stream_busy) {
@@ -56,7 +56,7 @@ static asn_status run(int op, int options, double rcond, int num_batch, int num_
     int code =
         asn_acl.aclnnxLinalg(op, options, rcond, num_batch, num_arrays, t, failed, sink);
     asn_blocking_leave(state);
-    asn_fp_note("det");
+    asn_fp_note(asn_linalg_name(op));
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ASN_DEVICE_CPU_LINALG_LINALG_LANES_H
 #define ASN_DEVICE_CPU_LINALG_LINALG_LANES_H
 
+#include "device/cpu/fpflags.h"
 #include "device/cpu/linalg/linalg_job.h"
 
 enum {

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/cpu/fpflags.h"
 #include "device/cpu/linalg/linalg_job.h"
 
 /* Fortran passes the length of every character argument behind the others. */
@@ -158,8 +159,29 @@ static double scaled(double x, int64_t exponent) {
     return ldexp(x, e);
 }
 
+/* SLOGDET of complex numbers that are not all finite, as NumPy has it: the product of the
+ * signs of the diagonal's numbers and the sum of their logarithms, invalid. */
+static void put_signs(const asnd_linalg_job *job, const void *lu, const int *pivots,
+                      char *const *at) {
+    double re = 1, im = 0, sum = 0;
+    for (int i = 0; i < job->n; i++) {
+        double x, y;
+        element(job, lu, i * (job->n + 1), &x, &y);
+        if (pivots[i] != i + 1) x = -x, y = -y;
+        double size = hypot(x, y), t;
+        x /= size, y /= size;
+        t = re * x - im * y;
+        im = re * y + im * x;
+        re = t;
+        sum += log(size);
+    }
+    asn_fp_raise(FE_INVALID);
+    put_number(&job->operands[1], at[1], re, im);
+    put_number(&job->operands[2], at[2], sum, 0);
+}
+
 /* DET: one number. SLOGDET: the sign (of magnitude 1, or 0, or NaN if complex) and the
- * logarithm of the magnitude, -inf for 0. */
+ * logarithm of the magnitude, -inf for 0; invalid where the determinant is NaN. */
 static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
@@ -180,12 +202,18 @@ static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
         return ASN_MATRIX_DONE;
     }
     double size = hypot(re, im);
+    if (job->complex && !isfinite(size)) {
+        put_signs(job, a, pivots, at);
+        return ASN_MATRIX_DONE;
+    }
+    if (isnan(size)) asn_fp_raise(FE_INVALID);
     if (job->complex)
         put_number(&job->operands[1], at[1], size != 0 ? re / size : 0,
                    size > 0 ? im / size : 0);
     else
         put_number(&job->operands[1], at[1], size == 0 ? 0 : negative ? -1 : 1, 0);
-    put_number(&job->operands[2], at[2], log(size) + (double)exponent * M_LN2, 0);
+    put_number(&job->operands[2], at[2],
+               size == 0 ? -INFINITY : log(size) + (double)exponent * M_LN2, 0);
     return ASN_MATRIX_DONE;
 }
 
