@@ -47,6 +47,8 @@ def round_scaled(a, decimals, out):
         result = _core.multiply(_core.rint(_core.divide(work, scale)), scale)
     if integer:
         result = _core.asarray(result).astype(a.dtype)
+    if a.ndim > 1 and not (a.flags.c_contiguous or a.flags.f_contiguous):
+        result = _core.asarray(result, order="C")
     return _into(result, out)
 
 
@@ -142,7 +144,7 @@ def choose(a, choices, out, mode):
     result = arrays[0].astype(dtype)
     for i in range(1, n):
         result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)
-    return _into(number(result), out)
+    return _into(number(_core.asarray(result, order="C")), out)
 
 
 def compress(a, condition, axis, out):

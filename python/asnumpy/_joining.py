@@ -468,7 +468,8 @@ def delete(arr, obj, axis=None):
     n = arr.shape[axis]
     if type(obj) is int and -n <= obj < n:
         obj %= n
-        return concatenate((arr[_slab(axis, None, obj)], arr[_slab(axis, obj + 1, None)]), axis)
+        rest = (arr[_slab(axis, None, obj)], arr[_slab(axis, obj + 1, None)])
+        return _in_order(concatenate(rest, axis), arr)
     keep = _np.ones(n, dtype=bool)
     if isinstance(obj, slice):
         keep[obj] = False
@@ -486,8 +487,8 @@ def delete(arr, obj, axis=None):
 
 
 def _in_order(result, arr):
-    """Column-major where arr is and not row-major too."""
-    return asarray(result, order="F") if arr.flags.fnc else result
+    """Column-major where arr is and not row-major too, else row-major."""
+    return asarray(result, order="F" if arr.flags.fnc else "C")
 
 
 def insert(arr, obj, values, axis=None):

@@ -259,7 +259,7 @@ def argwhere(a):
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), dtype=_np.int64)
     found = a.nonzero()
-    return found[0].reshape(-1, 1) if a.ndim == 1 else stack(found, axis=1)
+    return found[0].reshape(-1, 1) if a.ndim == 1 else stack(found).T  # laid out as NumPy's
 
 
 def flatnonzero(a):

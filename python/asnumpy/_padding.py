@@ -61,13 +61,17 @@ def trim_zeros(filt, trim="fb", axis=None):
 def _pairs(value, ndim, integer=False):
     """np.pad's per-axis arguments as a list of (before, after)."""
     if type(value) is int and (value >= 0 or not integer):
+        value = value if integer else _np.asarray(value)[()]
         return [(value, value)] * ndim
-    pairs = _np.broadcast_to(_np.asarray(value), (ndim, 2))
+    given = _np.asarray(value)
+    pairs = _np.broadcast_to(given, (ndim, 2))
     if integer:
         if pairs.dtype.kind not in "iu":
             raise TypeError("`pad_width` must be of integral type.")
         if (pairs < 0).any():
             raise ValueError("index can't contain negative values")
+    elif given.size <= 2:  # as NumPy's scalars, whose assignment to unsigned integers wraps
+        return [tuple(pair) for pair in pairs]
     return pairs.tolist()
 
 

@@ -51,12 +51,12 @@ def select(condlist, choicelist, default=0):
     weak = [x if type(x) in (int, float, complex) else asarray(x) for x in [*choicelist, default]]
     dtype = _core.result_type(*weak)
     conditions = broadcast_arrays(*[asarray(c) for c in condlist])
-    choices = broadcast_arrays(*[asarray(x, dtype) for x in weak])
+    choices = broadcast_arrays(*[asarray(x).astype(dtype, copy=False) for x in weak])
     shape = _np.broadcast_shapes(conditions[0].shape, choices[0].shape)
     result = _core.broadcast_to(choices[-1], shape)
     for cond, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
         result = where(cond, choice, result)
-    return result
+    return asarray(result, order="C")  # as NumPy's, whatever the choices' order
 
 
 def piecewise(x, condlist, funclist, *args, **kw):

@@ -221,16 +221,16 @@ def _quantile_last(flat, q, method, weights, weak=False):
     if flat.dtype.kind in "fc":
         last = last[..., None]
         result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
-    from ._core import moveaxis
+    return _in_front(result, q)
 
-    result = moveaxis(result, -1, 0)
-    return result.reshape(q.shape + result.shape[1:])
+
+def _in_front(result, q):
+    """The quantiles' axis, the last one, as q's axes in front; row-major, as NumPy's result."""
+    return asarray(moveaxis(result, -1, 0), order="C").reshape(q.shape + result.shape[:-1])
 
 
 def _extremes(flat, q):
     """Quantiles 0 and 1, given as integers: elements as they are."""
-    from ._core import moveaxis
-
     n = flat.shape[-1]
     picks = [(n - 1) * int(x) for x in (q.ravel().tolist() if q.ndim else [q[()]])]
     ranked, place, last = _ranked(flat, picks)
@@ -238,7 +238,7 @@ def _extremes(flat, q):
     if flat.dtype.kind == "f":
         last = last[..., None]
         result = _core.where(_core.isnan(last), last, result)
-    return moveaxis(result, -1, 0).reshape(q.shape + flat.shape[:-1])
+    return _in_front(result, q)
 
 
 def _quantile_one(flat, q, weak):
@@ -259,12 +259,12 @@ def _quantile_one(flat, q, weak):
         if _core._is_tracing() or isnan.any():
             result = asarray(result)
             result = _core.where(isnan, last.astype(result.dtype), result)
-    return asarray(result)
+    return asarray(result, order="C")
 
 
 def _weighted_quantile(flat, q, weights):
     """The inverted CDF of weighted samples."""
-    from ._core import moveaxis, take_along_axis
+    from ._core import take_along_axis
 
     order = flat.argsort(axis=-1, kind="stable")
     ranked = take_along_axis(flat, order, -1)
@@ -288,7 +288,7 @@ def _weighted_quantile(flat, q, weights):
     if flat.dtype.kind == "f":
         last = ranked[..., -1:]
         result = _core.where(_core.isnan(last), last, result)
-    return moveaxis(result, -1, 0).reshape(q.shape + flat.shape[:-1])
+    return _in_front(result, q)
 
 
 def _check_method(method, weights):

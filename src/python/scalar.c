@@ -235,7 +235,7 @@ static int pack_complex(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     return 0;
 }
 
-/* A long double, which no array of ours holds: NumPy casts it; -1: an error. */
+/* A long double or text, which no array of ours holds: NumPy casts it; -1: an error. */
 static int pack_host_number(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     PyObject *descr = asn_descr_object(dtype);
     PyObject *cast = descr ? PyObject_CallMethod(obj, "astype", "O", descr) : NULL;
@@ -268,7 +268,9 @@ int asn_scalar_pack(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
             ASN_PY_TRY_INT(asn_scalar_convert(&from.scalar, dtype, out));
             return 0;
         }
-        if (!known && PyArray_IsScalar(obj, Number) && !asn_is_signed_int(dtype))
+        bool text = !known && PyArray_IsScalar(obj, Character);
+        if (text ? dtype != ASN_BOOL && !asn_is_integer(dtype)
+                 : !known && PyArray_IsScalar(obj, Number) && !asn_is_signed_int(dtype))
             return pack_host_number(obj, dtype, out);
     }
     if (dtype == ASN_BOOL) {

@@ -1,5 +1,6 @@
 """Few elements of large arrays: picked, written, looked for, and as bits; beside NumPy and the general path."""
 
+import numbers
 import warnings
 
 import asnumpy
@@ -237,24 +238,37 @@ def set_flat(a, value):
     a.flat[[0, 2]] = value
 
 
+def choose_default(np_, a, value):
+    return np_.select([a != 0], [a], value)
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i8", "u8", "f4", "f8", "?", "c8"])
 @pytest.mark.parametrize(
-    "value", [300, -5, 3.7, 1e10, float("nan"), 1j, True, 2**40, [1, 300], [1.5, 2], [], "7", None,
+    "value", [300, -5, 3.7, 1e10, float("nan"), 1j, True, 2**40, [1, 300], [1.5, 2], [], "7", np.str_("7"), None,
               np.int64(300), np.float64(1e10), np.array([300, 1.5])]
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "write", [lambda np_, a, v: np_.put(a, [0, 2], v), lambda np_, a, v: set_flat(a, v)]
-)
+@pytest.mark.parametrize("write", [
+    lambda np_, a, v: np_.put(a, [0, 2], v),
+    lambda np_, a, v: set_flat(a, v),
+    lambda np_, a, v: np_.where(a[:3] == 0, v, a[0]),
+    choose_default,
+    lambda np_, a, v: np_.pad(a, 1, constant_values=v),
+    lambda np_, a, v: np_.full(3, v, a.dtype),
+    lambda np_, a, v: np_.full_like(a[:3], v),
+])  # fmt: skip
 def test_numbers_are_taken_as_the_array_takes_them(write, dtype, value):
     for n in (4, 5000):
+        if write is choose_default and not isinstance(value, numbers.Number):
+            continue  # text and objects are a result of their own
         outcomes = []
         for np_ in (np, asnumpy):
             a = np_.zeros(n, dtype)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    write(np_, a, value)
-                    outcomes.append(np.asarray(a).tobytes())
+                    made = write(np_, a, value)
+                    made = np.asarray(a if made is None else made)
+                    outcomes.append((made.dtype, made.tobytes()))
                 except (TypeError, ValueError, OverflowError) as error:
                     outcomes.append(type(error))
         assert outcomes[0] == outcomes[1]

@@ -636,13 +636,13 @@ class Generator(Distributions):
         >>> rng.permutation(5)
         array([2, 4, 3, 0, 1])
         """
-        from .. import asarray, take
+        from .. import asarray
 
         if isinstance(x, (int, np.integer)):
             return shuffled(self, x)
         x = asarray(x)
         axis = checked_axis(axis, x.ndim)
-        return take(x, shuffled(self, x.shape[axis]), axis=axis)
+        return x[(slice(None),) * axis + (asarray(shuffled(self, x.shape[axis])),)]
 
     def permuted(self, x, *, axis=None, out=None):
         """An array whose slices along an axis are each in a random order of their own.
@@ -673,7 +673,7 @@ class Generator(Distributions):
         array([[3, 1, 2],
                [6, 5, 4]])
         """
-        from .. import asarray, copyto, moveaxis, take_along_axis
+        from .. import asarray, copyto, empty_like, moveaxis, take_along_axis
 
         x = asarray(x)
         if out is not None and (out.shape != x.shape):
@@ -686,7 +686,7 @@ class Generator(Distributions):
             order = shuffled(self, *last.shape)
             result = moveaxis(take_along_axis(last, order, axis=-1), -1, axis)
         if out is None:
-            return result
+            out = empty_like(x)
         (copyto if _core._is_array(out) else np.copyto)(out, result, casting="safe")
         return out
 

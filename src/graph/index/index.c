@@ -176,14 +176,18 @@ static asn_status reorder(asn_index_plan *p, const int *perm) {
     return transpose(&p->base, of_base);
 }
 
-/* *out: (arrays' shape, rest), row-major, by the device. An index out of bounds is an
+/* *out: (arrays' shape, rest), by the device; row-major in its axes' order, or, with `at`,
+ * in that of the result, whose axis i is axis at[i]. An index out of bounds is an
  * IndexError, also where there is nothing to gather: then the host looks. */
-static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
-    int64_t shape[2 * ASN_MAX_DIMS];
-    int ndim = asn_index_plan_shape(p, shape);
-    ASN_TRY(asn_array_new(out, asn_layout_dtype(&p->base.layout), ndim, shape, 'C'));
-    asn_status status = ASN_OK;
-    if (out->layout.size) {
+static asn_status gather_rows(asn_array *out, const asn_index_plan *p, const int *at) {
+    int64_t shape[2 * ASN_MAX_DIMS], placed[2 * ASN_MAX_DIMS];
+    int back[2 * ASN_MAX_DIMS], ndim = asn_index_plan_shape(p, shape);
+    for (int d = 0; d < ndim && at; d++)
+        placed[d] = shape[at[d]], back[at[d]] = d;
+    ASN_TRY(asn_array_new(out, asn_layout_dtype(&p->base.layout), ndim,
+                          at ? placed : shape, 'C'));
+    asn_status status = at ? transpose(out, back) : ASN_OK;
+    if (!status && out->layout.size) {
         aclTensor *t[2] = {NULL, NULL};
         aclTensorList *list = NULL;
         const asn_array *all[2] = {&p->base, out};
@@ -195,20 +199,21 @@ static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
         if (made) status = asn_index_plan_failure(p, status);
         asn_operator_drop_list(list);
         asn_operator_drop(2, t);
-    } else {
+    } else if (!status) {
         status = asn_index_plan_check(p);
     }
     if (status) asn_array_fini(out);
     return status;
 }
 
-/* *out as NumPy has it. in_order: the result lies row-major as far as its axes go, as
- * take's does. */
+/* *out as NumPy has it. in_order: row-major, as take's. */
 static asn_status gather(asn_array *out, asn_index_plan *p, bool in_order) {
     int perm[2 * ASN_MAX_DIMS], back[2 * ASN_MAX_DIMS];
     bool moved = !in_order && result_order(p, perm);
+    bool placed = in_order && p->insert_at > 0 && p->ndim > 0;
     if (moved) ASN_TRY(reorder(p, perm));
-    ASN_TRY(gather_rows(out, p));
+    if (placed) asn_index_plan_placement(p, p->base.layout.ndim - p->num_arrays + p->ndim, perm);
+    ASN_TRY(gather_rows(out, p, placed ? perm : NULL));
     asn_status status = ASN_OK;
     for (int d = 0; d < out->layout.ndim && moved; d++)
         back[perm[d]] = d;

@@ -174,6 +174,13 @@ asn_status asn_where(asn_array *result, const asn_array *condition, const asn_op
     asn_type types[2] = {asn_operand_type(x), asn_operand_type(y)};
     asn_dtype dtype = asn_result_type(2, types);
     asn_operand in[3] = {{.array = condition}, *x, *y};
+    /* NumPy's where casts an integer that does not fit: no error, its low bytes. */
+    for (int k = 1; k < 3; k++) {
+        if (in[k].array || in[k].weak != 'i' || !asn_is_integer(dtype)) continue;
+        const asn_scalar given = in[k].scalar;
+        ASN_TRY(asn_scalar_convert(&given, dtype, &in[k].scalar));
+        in[k].weak = 0;
+    }
     if (asn_direct_call(ASN_OP_WHERE, in, NULL, result)) return ASN_OK;
     for (int k = 0; k < 3; k++)
         if (in[k].array)

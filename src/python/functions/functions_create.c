@@ -167,8 +167,12 @@ static PyObject *f_ones(PyObject *const *v) {
 /* array[...] = value, then the array; takes array. NULL passes, and an error makes NULL.
  */
 static PyObject *fill_with(PyObject *array, PyObject *value) {
-    if (array && asn_ndarray_ass_subscript(array, Py_Ellipsis, value) < 0)
+    /* A list's numbers are cast as an array's; an int alone is assigned, and must fit. */
+    PyObject *list = array && PyList_Check(value) ? asn_asarray(value) : NULL;
+    if (array && !list) PyErr_Clear(); /* the assignment says what is wrong with it */
+    if (array && asn_ndarray_ass_subscript(array, Py_Ellipsis, list ? list : value) < 0)
         Py_CLEAR(array);
+    Py_XDECREF(list);
     return array;
 }
 
@@ -186,6 +190,13 @@ int asn_value_dtype(PyObject *value, asn_dtype *out) {
     return 0;
 }
 
+/* Whether NumPy's full and full_like cast the number, without the checks of an
+ * assignment. An int is assigned, with its OverflowError. */
+static bool is_cast(PyObject *number) {
+    return PyFloat_CheckExact(number) || PyComplex_CheckExact(number) ||
+           PyArray_IsScalar(number, Generic);
+}
+
 /* full(shape, fill_value, dtype, order, *, device, like). A Python int is packed with the
  * checks of an assignment; arrays and the rest are assigned, and broadcast. */
 static PyObject *f_full(PyObject *const *v) {
@@ -199,10 +210,11 @@ static PyObject *f_full(PyObject *const *v) {
         if (asn_scalar_pack(v[1], s.dtype, &value.scalar) < 0) return NULL;
         return filled(&s, &value);
     }
-    if (PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])) {
-        /* NumPy casts here, without the checks of an assignment. */
+    if (is_cast(v[1])) {
         asn_operand given;
-        if (asn_scalar_operand(v[1], &given) < 0 ||
+        int known = asn_scalar_operand(v[1], &given);
+        if (known == 0) return fill_with(filled(&s, NULL), v[1]);
+        if (known < 0 ||
             asn_complex_check((asn_dtype)given.scalar.dtype, s.dtype) < 0)
             return NULL;
         ASN_PY_TRY(asn_scalar_convert(&given.scalar, s.dtype, &value.scalar));
@@ -361,11 +373,8 @@ static PyObject *f_ones_like(PyObject *const *v) {
  * cast's exceptions; the rest is assigned as by a[...] = value. */
 static PyObject *f_full_like(PyObject *const *v) {
     PyObject *array = new_like(v[0], v[2], v[3], v[4], v[5], v[6]);
-    asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
-    /* An int is assigned instead, with its OverflowError. */
-    bool unchecked = PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1]) ||
-                     PyArray_IsScalar(v[1], Generic);
-    int known = array && unchecked ? asn_scalar_operand(v[1], &given) : 0;
+    asn_operand given, value = {NULL, {0}, 0};
+    int known = array && is_cast(v[1]) ? asn_scalar_operand(v[1], &given) : 0;
     if (known == 0) return fill_with(array, v[1]);
     if (known < 0 ||
         asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
