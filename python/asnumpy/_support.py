@@ -322,6 +322,14 @@ def _forget(error, refused):
 _OUT_AT = {"cumprod": 3, "cumsum": 3, "dot": 2, "mean": 3, "prod": 3, "std": 3, "sum": 3, "trace": 5,
            "var": 3}  # fmt: skip
 
+# Functions and methods that write into their first argument.
+_WRITE_FIRST = frozenset("at copyto fill fill_diagonal place put put_along_axis putmask".split())
+
+
+def _first(args, kwargs):
+    """The first argument of a function of _WRITE_FIRST, in a sequence."""
+    return args[:1] or [kwargs[name] for name in ("a", "arr", "dst") if name in kwargs]
+
 
 def on_host(callable, args, kwargs, error=None):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
@@ -330,26 +338,33 @@ def on_host(callable, args, kwargs, error=None):
     if error is not None and not _is_our_own(error, (*args, *kwargs.values())):
         return NotImplemented
     function = _numpys(callable)
-    extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
-    if getattr(function, "__name__", None) == "at":
-        extra = args[:1]
-    if function is None or (extra and any(map(_core._is_array, extra))):
+    if function is None:
         return NotImplemented
+    if isinstance(callable, _core.ufunc) and len(args) > callable.nin:
+        into = args[callable.nin :]
+        if "out" in kwargs or len(into) > callable.nout:
+            return NotImplemented
+        args = args[: callable.nin]
+        kwargs = {**kwargs, "out": (*into, *(None,) * (callable.nout - len(into)))}
     if isinstance(callable, str) and len(args) > (at := _OUT_AT.get(callable, len(args))):
         if len(args) > at + 1:
             return NotImplemented
         args, kwargs = args[:at], {**kwargs, "out": args[at]}
-    out = kwargs.get("out")
+    out, first = kwargs.get("out"), _first(args, kwargs)
     if kwargs:
         kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
     nested = function in (_np.array, _np.asarray, _np.asanyarray) and not _core._is_array(args[0])
+    host = args if nested else [host_copy(x) for x in args]
     try:
-        result = _device(function(*(args if nested else map(host_copy, args)), **kwargs))
+        result = _device(function(*host, **kwargs))
     except Exception as refused:  # who made the call looks for NumPy's frames, not for this one
         refused.__traceback__ = refused.__traceback__.tb_next
         _forget(error, refused)
         raise
+    if getattr(function, "__name__", None) in _WRITE_FIRST:
+        _written(first, _first(host, kwargs), None)
+        return result
     if out is None:
         return result
     tuples = isinstance(out, tuple)

@@ -452,3 +452,44 @@ def test_torch_does_not_take_other_numbers_for_float32():
 
     environment = {**os.environ, "ASNUMPY_ADAPT": "0"}  # PyTorch's functions as they are
     subprocess.run([sys.executable, "-c", TORCH], check=True, env=environment)
+
+
+WRITES = {
+    "put": lambda np_, a, v: np_.put(a, [0, 2], v),
+    "put method": lambda np_, a, v: a.put([0, 2], v),
+    "place": lambda np_, a, v: np_.place(a, a == 0, v),
+    "putmask": lambda np_, a, v: np_.putmask(a, a == 0, v),
+    "copyto": lambda np_, a, v: np_.copyto(dst=a[:2], src=v, casting="unsafe"),
+    "copyto where": lambda np_, a, v: np_.copyto(a[:2], v, where=a[:2] == 0, casting="unsafe"),
+    "fill_diagonal": lambda np_, a, v: np_.fill_diagonal(a.reshape(2, 2), v),
+    "put_along_axis": lambda np_, a, v: np_.put_along_axis(a, np_.array([0, 2]), v, 0),
+    "items": lambda np_, a, v: a.__setitem__([0, 2], v),
+    "mask": lambda np_, a, v: a.__setitem__(a == 0, v),
+    "flat": lambda np_, a, v: a.flat.__setitem__([0, 2], v),
+    "at": lambda np_, a, v: np_.add.at(a, [0, 2], v),
+    "out": lambda np_, a, v: np_.add(a[:2], v, out=a[:2], casting="unsafe"),
+    "out by position": lambda np_, a, v: np_.add(a[:2], v, a[:2], casting="unsafe"),
+    "in place": lambda np_, a, v: operator.iadd(a[:2], v),
+}
+OF_THE_HOST = [
+    np.str_("7"), "7", ["7", "8"], np.array(["7", "8"]), np.array([7, 8], object), Fraction(7),
+    np.longdouble(7), np.array([7, 8], np.longdouble), [7, Fraction(8)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", OF_THE_HOST, ids=repr)
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+def test_numbers_of_the_host_are_written(name, dtype, value):
+    """Nothing is lost, also on a device of whose memory NumPy gets a copy."""
+    outcomes = []
+    for np_ in (np, asnumpy):
+        a, raised = np_.zeros(4, dtype), False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                WRITES[name](np_, a, value)
+            except (TypeError, ValueError):
+                raised = True
+        outcomes.append((raised, np.asarray(a).tolist()))
+    assert outcomes[0] == outcomes[1]

@@ -216,11 +216,13 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     return 0;
 }
 
-/* (Contract in ufunc.h.) True and None mean everywhere, as no mask does. */
+/* (Contract in ufunc.h.) True means everywhere, as no mask does; None is false, as any
+ * object's truth. */
 int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     *mask = NULL;
     *owner = NULL;
-    if (asn_is_no_value(obj) || obj == Py_True || obj == Py_None) return 0;
+    if (asn_is_no_value(obj) || obj == Py_True) return 0;
+    if (obj == Py_None) obj = Py_False;
     /* A list is read as truth values; an array must hold them already. */
     bool given = asn_is_ndarray(obj) || PyArray_Check(obj);
     PyObject *array = given ? asn_asarray(obj) : asn_asarray_dtype(obj, ASN_BOOL);

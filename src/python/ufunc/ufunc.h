@@ -93,8 +93,8 @@ int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames, PyObject **result);
 /* Whether the array's class has an __array_ufunc__ of its own, None included. */
 bool asn_ufunc_is_overridden(PyObject *array);
-/* Reads where= into *mask (owner keeps it, and is released by the caller); True and None
- * are no mask. -1: an error. */
+/* Reads where= into *mask (owner keeps it, and is released by the caller); True is no
+ * mask. -1: an error. */
 int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner);
 /* The loop dtype wished by dtype= or signature= of a plain ufunc; NONE: neither, or one
  * that leaves it open. -1: an error. */
