@@ -133,3 +133,21 @@ def test_own_folder_is_no_npu():
     """set_env.sh leaves the array library on the CPU device."""
     out = ascend(f"{sys.executable} -c 'import asnumpy as np; print(np.arange(3).device)'", ".")
     assert out.strip() == "cpu"
+
+
+SLACK = "import ctypes; print(ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))"  # PR_GET_TIMERSLACK
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_run_lets_timers_slip_for_torch_npu(tmp_path, installed):
+    (tmp_path / "program.py").write_text(SLACK)
+    if installed:
+        (tmp_path / "torch_npu").mkdir()
+        (tmp_path / "torch_npu" / "__init__.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "asnumpy.acl", "run", str(tmp_path / "program.py")],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    usual = subprocess.run([sys.executable, "-c", SLACK], capture_output=True, text=True, check=True)
+    expected = "1000000" if installed and usual.stdout.strip() == "50000" else usual.stdout.strip()
+    assert done.stdout.strip() == expected

@@ -6,6 +6,7 @@ import warnings
 import asnumpy
 import numpy as np
 import pytest
+from conftest import NPU
 
 # Not as NumPy's, on purpose: vectors of eig (its own are halves of complex numbers), R of a stack's qr, reduceat,
 # cross and nanmedian of three dimensions.
@@ -275,6 +276,8 @@ def strides(x):
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_layout(text):
+    if NPU and text.startswith(("np.frompyfunc", "np.vectorize", "np.ma.")):
+        pytest.skip("NumPy computes it of a copy, which is row-major")
     done = 0
     for shape in SHAPES:
         for a in layouts(shape):
