@@ -8,17 +8,9 @@ functions composed of them are in the private modules listed below and load at t
 so that importing stays cheap.
 """
 
-import gc as _gc
 import importlib as _importlib
 
-_collected = _gc.isenabled()
-_gc.disable()  # what this import makes stays: the collector would walk it for nothing, for 5 ms
-try:
-    import numpy as _np
-finally:
-    if _collected:
-        _gc.enable()
-
+import numpy as _np
 from numpy import (  # noqa: F401
     bool,
     bool_,

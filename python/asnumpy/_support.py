@@ -323,7 +323,9 @@ _OUT_AT = {"cumprod": 3, "cumsum": 3, "dot": 2, "mean": 3, "prod": 3, "std": 3, 
            "var": 3}  # fmt: skip
 
 # Functions and methods that write into their first argument.
-_WRITE_FIRST = frozenset("at copyto fill fill_diagonal place put put_along_axis putmask".split())
+_WRITE_FIRST = frozenset(
+    ["at", "copyto", "fill", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
+)
 
 
 def _first(args, kwargs):

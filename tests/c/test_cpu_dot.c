@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "base/half.h"
+#include "device/cpu/context.h"
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/threads.h"
 
@@ -63,9 +64,8 @@ static void test_product(asn_dtype dt, int64_t batch, int64_t m, int64_t k, int6
     view_fini(&c);
 }
 
-int main(void) {
+static void test_products(void) {
     static const asn_dtype dtypes[] = {ASN_I8, ASN_U8, ASN_BF16};
-    asn_pool_set_threads(2);
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
         for (int i = 0; i < 100; i++)
             test_product(dtypes[d], 1 + random_below(3), random_below(30),
@@ -75,6 +75,25 @@ int main(void) {
                          20 + random_below(200), 40 + random_below(120), random_below(2));
         test_product(dtypes[d], 1, 400, 9, 70, true);  /* parts of the rows */
         test_product(dtypes[d], 1, 7, 4100, 66, true); /* pieces of the panels */
+        for (int i = 0; i < 30; i++) {                 /* by a vector */
+            bool row = random_below(2);
+            int64_t n = 100 + random_below(300), k = 1 + random_below(400);
+            test_product(dtypes[d], 1, row ? 1 : n, k, row ? n : 1, random_below(2));
+        }
+    }
+}
+
+int main(void) {
+    asn_pool_set_threads(2);
+    asnd_context *context = (asnd_context *)(uintptr_t)asn_context_get();
+    test_products();
+    if (context->tiles) { /* as a processor without a matrix unit */
+        context->tiles = false;
+        test_products();
+    }
+    if (context->dots_by_vector) {
+        context->dots_by_vector = NULL;
+        test_products();
     }
     if (refused)
         printf("no BLAS here: %lld products of bfloat16 are not tested\n",

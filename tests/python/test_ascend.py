@@ -148,6 +148,8 @@ def test_run_lets_timers_slip_for_torch_npu(tmp_path, installed):
         [sys.executable, "-m", "asnumpy.acl", "run", str(tmp_path / "program.py")],
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
-    usual = subprocess.run([sys.executable, "-c", SLACK], capture_output=True, text=True, check=True)
+    usual = subprocess.run(
+        [sys.executable, "-c", SLACK], capture_output=True, text=True, check=True
+    )
     expected = "1000000" if installed and usual.stdout.strip() == "50000" else usual.stdout.strip()
     assert done.stdout.strip() == expected

@@ -72,8 +72,10 @@ static const asnd_context baseline = {
     .panels_f64 = NULL,
     .int8_tile = asn_int8_tile_baseline,
     .dots = NULL,
+    .dots_by_vector = NULL,
     .dots_of_bytes = false,
     .dots_of_bf16 = false,
+    .tiles = false,
     .conv_f32 = NULL,
     .conv_f64 = NULL,
     .fft_f32 = &asn_fft_f32_baseline,
@@ -108,8 +110,10 @@ static const asnd_context avx2 = {
     .panels_f64 = NULL,
     .int8_tile = asn_int8_tile_avx2,
     .dots = NULL,
+    .dots_by_vector = NULL,
     .dots_of_bytes = false,
     .dots_of_bf16 = false,
+    .tiles = false,
     .conv_f32 = &asn_conv_f32_avx2,
     .conv_f64 = &asn_conv_f64_avx2,
     .fft_f32 = &asn_fft_f32_avx2,
@@ -144,8 +148,10 @@ static const asnd_context avx512 = {
     .panels_f64 = &asn_panels_f64_avx512,
     .int8_tile = asn_int8_tile_avx2,
     .dots = asn_gemm_dot_avx512,
+    .dots_by_vector = asn_dots_of_bf16_avx512,
     .dots_of_bytes = true, /* with VNNI */
     .dots_of_bf16 = true,  /* with AVX-512 BF16 */
+    .tiles = true,         /* with AMX */
     .conv_f32 = &asn_conv_f32_avx512,
     .conv_f64 = &asn_conv_f64_avx512,
     .fft_f32 = &asn_fft_f32_avx512,
@@ -178,6 +184,9 @@ static void leave_out(asnd_context *c) {
 #if defined(__x86_64__)
     c->dots_of_bytes = c->dots_of_bytes && __builtin_cpu_supports("avx512vnni");
     c->dots_of_bf16 = c->dots_of_bf16 && __builtin_cpu_supports("avx512bf16");
+    if (!c->dots_of_bf16) c->dots_by_vector = NULL;
+    c->tiles = c->tiles && __builtin_cpu_supports("amx-int8") &&
+               __builtin_cpu_supports("amx-bf16");
 #else
     (void)c;
 #endif

@@ -56,14 +56,17 @@ typedef struct {
     /* gemm: small products (matmul_small.h) of rows that half a register of AVX-512
      * holds, and of longer ones, both or neither NULL; tiles of float32 and float64
      * (gemm_panels.h), or NULL; a tile of int8 (gemm_int8.h); products by the processor's
-     * dot products (gemm_dot.h), or NULL, and whether it has those of bytes and of
-     * bfloat16. */
+     * dot products (gemm_dot.h), those of bfloat16 with one vector, or NULL, and whether
+     * it has those of bytes and of bfloat16. */
     const struct asnd_small_products *half_products, *products;
     const struct asnd_panels_kernels *panels_f32, *panels_f64;
     void (*int8_tile)(int64_t pairs, const int16_t *a, const int16_t *panel,
                       int32_t *out);
     asn_status (*dots)(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, bool *done);
+    void (*dots_by_vector)(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                           const uint16_t *v, char *out, int64_t out_step);
     bool dots_of_bytes, dots_of_bf16;
+    bool tiles; /* a matrix unit for both (Intel AMX) */
 
     /* nn: convolution without patches (conv_direct.h), or NULL. */
     const struct asnd_conv_loops *conv_f32, *conv_f64;

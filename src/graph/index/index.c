@@ -176,8 +176,8 @@ static asn_status reorder(asn_index_plan *p, const int *perm) {
     return transpose(&p->base, of_base);
 }
 
-/* *out: (arrays' shape, rest), by the device; row-major in its axes' order, or, with `at`,
- * in that of the result, whose axis i is axis at[i]. An index out of bounds is an
+/* *out: (arrays' shape, rest), by the device; row-major in its axes' order, or, with
+ * `at`, in that of the result, whose axis i is axis at[i]. An index out of bounds is an
  * IndexError, also where there is nothing to gather: then the host looks. */
 static asn_status gather_rows(asn_array *out, const asn_index_plan *p, const int *at) {
     int64_t shape[2 * ASN_MAX_DIMS], placed[2 * ASN_MAX_DIMS];
@@ -212,7 +212,8 @@ static asn_status gather(asn_array *out, asn_index_plan *p, bool in_order) {
     bool moved = !in_order && result_order(p, perm);
     bool placed = in_order && p->insert_at > 0 && p->ndim > 0;
     if (moved) ASN_TRY(reorder(p, perm));
-    if (placed) asn_index_plan_placement(p, p->base.layout.ndim - p->num_arrays + p->ndim, perm);
+    if (placed)
+        asn_index_plan_placement(p, p->base.layout.ndim - p->num_arrays + p->ndim, perm);
     ASN_TRY(gather_rows(out, p, placed ? perm : NULL));
     asn_status status = ASN_OK;
     for (int d = 0; d < out->layout.ndim && moved; d++)

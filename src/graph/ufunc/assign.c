@@ -8,6 +8,7 @@
 
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/engine.h"
 #include "graph/small/direct.h"
 #include "graph/ufunc/ufunc.h"
 #include "graph/ufunc/operands.h"

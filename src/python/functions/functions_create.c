@@ -214,8 +214,7 @@ static PyObject *f_full(PyObject *const *v) {
         asn_operand given;
         int known = asn_scalar_operand(v[1], &given);
         if (known == 0) return fill_with(filled(&s, NULL), v[1]);
-        if (known < 0 ||
-            asn_complex_check((asn_dtype)given.scalar.dtype, s.dtype) < 0)
+        if (known < 0 || asn_complex_check((asn_dtype)given.scalar.dtype, s.dtype) < 0)
             return NULL;
         ASN_PY_TRY(asn_scalar_convert(&given.scalar, s.dtype, &value.scalar));
         return asn_fp_check() < 0 ? NULL : filled(&s, &value);

@@ -23,5 +23,9 @@ ASN_CHECK_RESULT static inline asn_status asn_gemm_dot(const asnd_nd *a, const a
 /* The context's, with AVX-512. */
 ASN_CHECK_RESULT asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b,
                                                 const asnd_nd *t, bool *done);
+/* out[i] = the inner product in float32 of row i, of n contiguous bfloat16, and v, n of
+ * them; out_step in bytes. Where the context has dots_of_bf16. */
+void asn_dots_of_bf16_avx512(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                             const uint16_t *v, char *out, int64_t out_step);
 
 #endif

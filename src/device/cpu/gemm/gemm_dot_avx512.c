@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/half.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/move/moves.h"
 #include "device/cpu/threads.h"
 
 enum {
@@ -27,6 +28,9 @@ enum {
     PANEL = 16 * PANEL_VECTORS, /* columns */
     GROUP_BYTES = 4,
     MAX_GROUPS = 1024, /* of a panel: 256 KB */
+    MAX_TILE_GROUPS =
+        8192, /* where halves are rounded once: 2 MB, which the matrix unit */
+              /* still reads faster than other ways multiply */
     LEAST_WORK = 1 << 15
 };
 
@@ -52,13 +56,18 @@ typedef void (*dot_fn)(int rows, const dot_tile *t, const char *a, const uint32_
 #define VEC          __m512
 #define ZERO         _mm512_setzero_ps()
 #define DOT(s, a, b) _mm512_dpbf16_ps(s, (__m512bh)(a), (__m512bh)(b))
-#define TARGET       "avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"
+#define BF16_TARGET  "avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"
+#define TARGET       BF16_TARGET
 #include "device/cpu/gemm/gemm_dot.inc"
+#include "device/cpu/gemm/gemm_dot_amx.h"
 
 typedef struct {
     const asnd_nd *a, *b, *t;
     int item, group; /* bytes of an element; elements of a group */
     bool keeps;      /* int32 sums of int8 */
+    bool tiles;      /* by the matrix unit, which knows signs */
+    int rows;        /* of A that `dot` takes */
+    int most_groups; /* of a panel */
     dot_fn dot;
     int64_t m, n, k, panels, row_parts, part_rows;
     int failed;
@@ -79,17 +88,26 @@ static void pack_group(int item, const char *const *rows, int64_t n, uint32_t *w
     }
 }
 
-/* Columns [j, j + n) and rows [from, from + count) of B. */
+/* Columns [j, j + n) and rows [from, from + count) of B; zeros up to a multiple of
+ * TILE_GROUPS groups. */
 static void pack_panel(const dot_run *r, const char *b, int64_t j, int64_t n,
                        int64_t from, int64_t count, char *panel) {
     static const char nothing[PANEL * 2];
     const int64_t row = r->b->strides[r->b->ndim - 2],
                   col = r->b->strides[r->b->ndim - 1];
-    int64_t groups = (count + r->group - 1) / r->group;
-    bool contiguous = col == r->item;
+    const int64_t groups = (count + r->group - 1) / r->group;
+    const int64_t filled = (groups + TILE_GROUPS - 1) / TILE_GROUPS * TILE_GROUPS;
+    const bool contiguous = col == r->item;
     const char *src = b + from * row + j * col;
     if (n < PANEL || (count % r->group && !contiguous))
         memset(panel, 0, (size_t)(groups * PANEL * GROUP_BYTES));
+    memset(panel + groups * PANEL * GROUP_BYTES, 0,
+           (size_t)((filled - groups) * PANEL * GROUP_BYTES));
+    if (row == r->item && !contiguous && count % r->group == 0) { /* groups as they lie */
+        asn_move_loops_get(GROUP_BYTES)
+            ->transpose(panel, PANEL * GROUP_BYTES, src, col, n, groups, false);
+        return;
+    }
     for (int64_t i = 0; i < count && contiguous; i += r->group) {
         const char *rows[GROUP_BYTES];
         for (int64_t g = 0; g < r->group; g++)
@@ -141,19 +159,19 @@ static void store_tile(const dot_run *r, char *t, int rows, int64_t n, const voi
  * n columns at t. */
 static void run_rows(const dot_run *r, const dot_tile *tile, const char *a, char *t,
                      const int64_t rows[2], int64_t from, int64_t n) {
-    _Alignas(64) char sums[ROWS * PANEL * 4];
-    _Alignas(64) uint32_t extra[PANEL]; /* 128 times the sums of b's columns */
-    if (r->keeps) {
+    _Alignas(64) char sums[TILE_ROWS * PANEL * 4];
+    _Alignas(64) uint32_t extra[PANEL] = {0}; /* 128 times the sums of b's columns */
+    if (tile->flip) {
         const uint32_t zeros[ROWS] = {0};
         dot_tile columns = {tile->panel, 0, tile->groups, 0, tile->flip};
         r->dot(1, &columns, (const char *)zeros, zeros, extra);
     }
     int64_t left = r->k - from - tile->whole * r->group;
     int64_t t_row = r->t->strides[r->t->ndim - 2];
-    for (int64_t i = rows[0]; i < rows[1]; i += ROWS) {
-        int count = rows[1] - i < ROWS ? (int)(rows[1] - i) : ROWS;
+    for (int64_t i = rows[0]; i < rows[1]; i += r->rows) {
+        int count = rows[1] - i < r->rows ? (int)(rows[1] - i) : r->rows;
         const char *first = a + i * tile->a_row + from * r->item;
-        uint32_t rest[ROWS] = {0};
+        uint32_t rest[TILE_ROWS] = {0};
         for (int k = 0; k < count && tile->whole < tile->groups; k++)
             memcpy(&rest[k], first + k * tile->a_row + tile->whole * GROUP_BYTES,
                    (size_t)(left * r->item));
@@ -179,9 +197,9 @@ static void run_panel(void *ctx, int64_t task) {
     int64_t j = p * PANEL, n = r->n - j < PANEL ? r->n - j : PANEL;
     int64_t rows[2] = {part * r->part_rows, (part + 1) * r->part_rows};
     if (rows[1] > r->m) rows[1] = r->m;
-    int64_t piece = MAX_GROUPS * r->group;
-    size_t bytes =
-        (size_t)((r->k < piece ? r->k + r->group : piece) / r->group + 1) * PANEL * 4;
+    const int64_t piece = r->most_groups * r->group;
+    size_t bytes = (size_t)((r->k < piece ? r->k : piece) / r->group + 1 + TILE_GROUPS) *
+                   PANEL * GROUP_BYTES;
     char *memory = asn_malloc(bytes + 64);
     if (!memory) {
         __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
@@ -189,23 +207,74 @@ static void run_panel(void *ctx, int64_t task) {
     }
     char *panel = memory + (64 - ((uintptr_t)memory & 63)) % 64;
     char *out = t + j * asn_itemsize(r->t->dtype);
+    if (r->tiles) begin_tiles();
     for (int64_t from = 0; from < r->k; from += piece) {
         int64_t count = r->k - from < piece ? r->k - from : piece;
         pack_panel(r, b, j, n, from, count, panel);
         dot_tile tile = {panel, r->a->strides[r->a->ndim - 2],
                          (count + r->group - 1) / r->group, count / r->group,
-                         r->keeps ? 0x80808080 : 0};
+                         r->keeps && !r->tiles ? 0x80808080 : 0};
         run_rows(r, &tile, a, out, rows, from, n);
     }
+    if (r->tiles) end_tiles();
     asn_free(memory);
 }
 
-/* The kernel for a dtype, or NULL: the processor has no such instructions. */
-static dot_fn dot_for(asn_dtype dt) {
+/* The kernel for a dtype; NULL where the processor has no such instructions. */
+static void choose_dot(dot_run *r, asn_dtype dt) {
     const asnd_context *context = asn_context_get();
-    if (dt == ASN_BF16 && context->dots_of_bf16) return dot_halves;
-    bool bytes = dt == ASN_I8 || dt == ASN_U8;
-    return bytes && context->dots_of_bytes ? dot_bytes : NULL;
+    const bool halves = dt == ASN_BF16, bytes = dt == ASN_I8 || dt == ASN_U8;
+    r->dot = halves && context->dots_of_bf16   ? dot_halves
+             : bytes && context->dots_of_bytes ? dot_bytes
+                                               : NULL;
+    r->rows = ROWS;
+    r->most_groups = MAX_GROUPS;
+    r->tiles = r->dot && context->tiles && may_use_tiles();
+    if (!r->tiles) return;
+    r->dot = halves ? tile_halves : dt == ASN_I8 ? tile_signed : tile_unsigned;
+    r->rows = TILE_ROWS;
+    if (r->t->dtype == ASN_BF16) r->most_groups = MAX_TILE_GROUPS;
+}
+
+/* `rows` of the inner products, a constant at every call. */
+static inline __attribute__((always_inline, target(BF16_TARGET))) void
+dots_of_rows(int rows, int64_t n, const char *x, int64_t x_row, const uint16_t *v,
+             char *out, int64_t out_step) {
+    enum { STEP = 32 };
+    __m512 sums[4][2];
+    int64_t i = 0;
+    for (int r = 0; r < rows; r++)
+        sums[r][0] = sums[r][1] = _mm512_setzero_ps();
+    for (; i + 2 * STEP <= n; i += 2 * STEP)
+        for (int h = 0; h < 2; h++) {
+            const __m512bh y = (__m512bh)_mm512_loadu_si512(v + i + h * STEP);
+            for (int r = 0; r < rows; r++) {
+                const char *from = x + r * x_row + (i + h * STEP) * 2;
+                sums[r][h] =
+                    _mm512_dpbf16_ps(sums[r][h], (__m512bh)_mm512_loadu_si512(from), y);
+            }
+        }
+    for (; i < n; i += STEP) {
+        const __mmask32 some = n - i < STEP ? (1u << (n - i)) - 1 : ~0u;
+        const __m512bh y = (__m512bh)_mm512_maskz_loadu_epi16(some, v + i);
+        for (int r = 0; r < rows; r++) {
+            const __m512i from = _mm512_maskz_loadu_epi16(some, x + r * x_row + i * 2);
+            sums[r][0] = _mm512_dpbf16_ps(sums[r][0], (__m512bh)from, y);
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        *(float *)(out + r * out_step) =
+            _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1]));
+}
+
+/* (Contract in gemm_dot.h.) */
+__attribute__((target(BF16_TARGET))) void
+asn_dots_of_bf16_avx512(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                        const uint16_t *v, char *out, int64_t out_step) {
+    for (; rows >= 4; rows -= 4, x += 4 * x_row, out += 4 * out_step)
+        dots_of_rows(4, n, x, x_row, v, out, out_step);
+    for (; rows > 0; rows--, x += x_row, out += out_step)
+        dots_of_rows(1, n, x, x_row, v, out, out_step);
 }
 
 /* Tasks are panels, and where these are few also parts of the rows: cut by the shape
@@ -215,7 +284,7 @@ asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd
     int nd = a->ndim;
     dot_run r = {.a = a, .b = b, .t = t, .item = asn_itemsize(a->dtype)};
     r.keeps = a->dtype == ASN_I8 && t->dtype == ASN_I32;
-    r.dot = dot_for(a->dtype);
+    choose_dot(&r, a->dtype);
     r.group = GROUP_BYTES / r.item;
     r.m = a->shape[nd - 2];
     r.k = a->shape[nd - 1];
@@ -223,7 +292,7 @@ asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd
     *done = r.dot && a->strides[nd - 1] == r.item &&
             t->strides[nd - 1] == asn_itemsize(t->dtype) && r.m >= ROWS &&
             (double)r.m * (double)r.n * (double)r.k >= LEAST_WORK;
-    if (t->dtype == ASN_BF16) *done = *done && r.k <= MAX_GROUPS * r.group;
+    if (t->dtype == ASN_BF16) *done = *done && r.k <= r.most_groups * r.group;
     if (!*done) return ASN_OK;
     int64_t batch = 1;
     for (int d = 0; d < nd - 2; d++)
@@ -232,7 +301,7 @@ asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd
     /* enough tasks for any number of threads, each with rows enough to pay its packing */
     r.row_parts = r.panels * batch >= 16 ? 1 : (r.m + 191) / 192;
     r.part_rows = (r.m + r.row_parts - 1) / r.row_parts;
-    r.part_rows = (r.part_rows + ROWS - 1) / ROWS * ROWS;
+    r.part_rows = (r.part_rows + r.rows - 1) / r.rows * r.rows;
     r.row_parts = (r.m + r.part_rows - 1) / r.part_rows;
     double work = (double)batch * (double)r.m * (double)r.n * (double)r.k;
     asn_pool_run(run_panel, &r, batch * r.panels * r.row_parts,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/integers.h"
+#include "device/cpu/context.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/gemm/gemv.h"
 #include "device/cpu/kernels.h"
@@ -27,7 +28,8 @@ typedef struct {
     asn_dtype half;
     int64_t rows, cols, row; /* of the matrix; bytes from row to row */
     const char *x;
-    const float *v; /* cols elements (dots) or rows */
+    const float *v;       /* cols elements (dots) or rows */
+    const uint16_t *same; /* the same cols elements as they were given, or NULL */
     char *out;
     int64_t out_step;
     int64_t tile; /* rows of a task (dots) */
@@ -64,6 +66,15 @@ static void dots_task(void *ctx, int64_t task) {
         asn_scratch_give(wide);
     }
     if (status != ASN_OK) atomic_store(&h->status, status);
+}
+
+/* The same by the processor's dot products of bfloat16, as the matrix lies: 4096 x 4096,
+ * two threads, 1.40 -> 0.75 ms. */
+static void direct_task(void *ctx, int64_t task) {
+    const halves *h = ctx;
+    const int64_t row = task * h->tile, rows = asn_least(h->rows - row, h->tile);
+    asn_context_get()->dots_by_vector(rows, h->cols, h->x + row * h->row, h->row, h->same,
+                                      h->out + row * h->out_step, h->out_step);
 }
 
 /* The sum of all rows in a strip of columns. */
@@ -131,8 +142,14 @@ asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
         h.v = wide;
         h.tile = asn_round_up(asn_least(h.rows, TILE / h.cols + 1), 4);
         const double ns = 0.15 * (double)asn_nd_size(m);
-        asn_pool_run(turned ? sums_task : dots_task, &h,
-                     turned ? asn_pieces(h.cols, STRIP) : asn_pieces(h.rows, h.tile), ns);
+        const bool contiguous = v->strides[v->shape[0] == 1 ? 1 : 0] == ITEM;
+        if (h.half == ASN_BF16 && contiguous && asn_context_get()->dots_by_vector)
+            h.same = (const uint16_t *)(const void *)v->data;
+        asn_pool_run(turned   ? sums_task
+                     : h.same ? direct_task
+                              : dots_task,
+                     &h, turned ? asn_pieces(h.cols, STRIP) : asn_pieces(h.rows, h.tile),
+                     ns);
         status = (asn_status)atomic_load(&h.status);
         if (status != ASN_OK) (void)asn_error_set(status, "no memory for a product");
     }

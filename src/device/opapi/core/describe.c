@@ -15,8 +15,9 @@
 
 static void put_set(asn_text *out) {
     const asnd_context *c = asn_context_get();
-    asn_text_put(out, "instruction set: %s%s%s", c->name,
-                 c->dots_of_bytes ? ", VNNI" : "", c->dots_of_bf16 ? ", BF16" : "");
+    asn_text_put(out, "instruction set: %s%s%s%s", c->name,
+                 c->dots_of_bytes ? ", VNNI" : "", c->dots_of_bf16 ? ", BF16" : "",
+                 c->tiles ? ", AMX" : "");
     if (strcmp(c->name, c->highest) != 0)
         asn_text_put(out, "; the processor has %s (ASNUMPY_ISA)", c->highest);
     asn_text_append(out, "\n", 1);
