@@ -75,12 +75,15 @@ def test_long_sums_of_bytes():
     np.testing.assert_array_equal((asnumpy.array(x) @ asnumpy.array(y)).to_numpy(), x @ y)
 
 
-@pytest.mark.parametrize("k", [1, 3, 64, 515, 4099])
-def test_bfloat16_accumulates_in_float32(k):
+@pytest.mark.parametrize("columns", ["rows", "columns"])
+@pytest.mark.parametrize(("m", "n"), [(70, 90), (16, 64), (33, 7), (300, 1), (1, 300)])
+@pytest.mark.parametrize("k", [1, 3, 64, 515, 2080, 4099])
+def test_bfloat16_accumulates_in_float32(k, m, n, columns):
     r = np.random.default_rng(k)
-    x = r.standard_normal((70, k)).astype(ml_dtypes.bfloat16)
-    y = r.standard_normal((k, 90)).astype(ml_dtypes.bfloat16)
-    ours = (asnumpy.array(x) @ asnumpy.array(y)).astype(np.float32).to_numpy()
+    x = r.standard_normal((m, k)).astype(ml_dtypes.bfloat16)
+    y = r.standard_normal((k, n)).astype(ml_dtypes.bfloat16)
+    b = asnumpy.array(y) if columns == "rows" else asnumpy.array(y.T.copy()).T
+    ours = (asnumpy.array(x) @ b).astype(np.float32).to_numpy()
     exact = x.astype(np.float64) @ y.astype(np.float64)
     bound = np.abs(x.astype(np.float64)) @ np.abs(y.astype(np.float64))
     # one rounding to eight bits, and float32's of the sums

@@ -27,10 +27,8 @@ enum {
     PANEL_VECTORS = 4,
     PANEL = 16 * PANEL_VECTORS, /* columns */
     GROUP_BYTES = 4,
-    MAX_GROUPS = 1024, /* of a panel: 256 KB */
-    MAX_TILE_GROUPS =
-        8192, /* where halves are rounded once: 2 MB, which the matrix unit */
-              /* still reads faster than other ways multiply */
+    MAX_GROUPS = 1024,      /* of a panel: 256 KB */
+    MAX_TILE_GROUPS = 8192, /* for the matrix unit's bfloat16, rounded once: 2 MB */
     LEAST_WORK = 1 << 15
 };
 
@@ -103,7 +101,9 @@ static void pack_panel(const dot_run *r, const char *b, int64_t j, int64_t n,
         memset(panel, 0, (size_t)(groups * PANEL * GROUP_BYTES));
     memset(panel + groups * PANEL * GROUP_BYTES, 0,
            (size_t)((filled - groups) * PANEL * GROUP_BYTES));
-    if (row == r->item && !contiguous && count % r->group == 0) { /* groups as they lie */
+    const bool aligned = (((uintptr_t)src | (uintptr_t)col) & (GROUP_BYTES - 1)) == 0;
+    if (row == r->item && !contiguous && aligned && count % r->group == 0) {
+        /* groups as they lie */
         asn_move_loops_get(GROUP_BYTES)
             ->transpose(panel, PANEL * GROUP_BYTES, src, col, n, groups, false);
         return;
