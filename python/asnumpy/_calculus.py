@@ -165,6 +165,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
+    if f.dtype.kind == "b":
+        _core.subtract(f, f)  # refused, as by NumPy
     if f.dtype.kind not in "fc":
         f = f.astype(_np.float64)
     result = tuple(_gradient_along(f, d, h, edge_order) for d, h in zip(axes, dx, strict=True))

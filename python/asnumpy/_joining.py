@@ -327,7 +327,7 @@ def tile(A, reps):
     if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16 and type(a) is _core.ndarray:
         return concatenate([a] * reps[0])
     if all(r == 1 for r in reps):
-        return a.reshape(shape).copy()
+        return a.reshape(shape).copy("K")
     spread = [x for s in shape for x in (1, s)]
     target = [x for r, s in zip(reps, shape, strict=True) for x in (r, s)]
     stretched = _core.broadcast_to(a.reshape(spread), target, subok=True)
@@ -470,7 +470,7 @@ def delete(arr, obj, axis=None):
         obj %= n
         rest = (arr[_slab(axis, None, obj)], arr[_slab(axis, obj + 1, None)])
         return _in_order(concatenate(rest, axis), arr)
-    keep = _np.ones(n, dtype=bool)
+    keep, ordered = _np.ones(n, dtype=bool), True
     if isinstance(obj, slice):
         keep[obj] = False
     else:
@@ -483,7 +483,9 @@ def delete(arr, obj, axis=None):
         if index.ndim == 0 and index.dtype != bool and not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
         keep[index] = False
-    return _in_order(arr[(slice(None),) * axis + (asarray(keep),)], arr)
+        ordered = index.size == 1 and index.dtype != bool  # as one position; others are a mask
+    rest = arr[(slice(None),) * axis + (asarray(keep),)]
+    return _in_order(rest, arr) if ordered else rest
 
 
 def _in_order(result, arr):

@@ -55,7 +55,13 @@ np.hstack([a,b])
 np.dstack([a,b])
 np.append(a,b,axis=0)
 np.insert(a,1,0,axis=0)
+np.linalg.matrix_power(a,1)
 np.delete(a,0,axis=0)
+np.delete(a,[0],axis=0)
+np.delete(a,[0,2],axis=-1)
+np.delete(a,[True]+[False]*(a.shape[0]-1),axis=0)
+np.delete(a,slice(0,1),axis=0)
+np.delete(a,slice(1,3),axis=-1)
 np.take(a,[0,1],axis=0)
 np.take(a,[0,1],axis=-1)
 np.take_along_axis(a,np.argsort(a,axis=0),0)
@@ -239,9 +245,125 @@ np.poly1d([1,2])(a)
 np.polynomial.polynomial.polyval(a,[1,2])
 np.polynomial.Polynomial([1,2])(a)
 np.ma.masked_less(a,0).data
+a.reshape(a.size)
+a.reshape(a.shape+(1,))
+a.reshape((1,)+a.shape)
+a.reshape(-1,order="F")
+a.reshape(a.shape[0],-1)
+a.reshape(-1,a.shape[-1])
+a.T.reshape(-1)
+a[::2].reshape(-1)
+a[:1].reshape(-1)
+a[:,:1].reshape(-1)
+a[...,0].reshape(-1)
+a.ravel("A")
+a[::-1].ravel()
+a.flatten()
+a.squeeze()
+a[None].squeeze()
+np.ravel(a)
+np.atleast_2d(a)
+np.atleast_3d(a)
+np.expand_dims(a,0)
+np.squeeze(a)
+np.transpose(a)
+np.swapaxes(a,0,1)
+np.moveaxis(a,0,1)
+np.rollaxis(a,1)
+np.broadcast_to(a,(2,)+a.shape)
+np.broadcast_arrays(a,b)[0]
+np.diagonal(a)
+np.real(a)
+np.imag(a)
+a.real
+a.imag
+np.asarray(a)
+np.asarray(a,dtype="f8")
+np.asarray(a,dtype="f4")
+np.asarray(a,order="F")
+np.asanyarray(a)
+np.require(a,requirements="C")
+np.require(a,requirements="F")
+np.array(a,copy=None)
+np.array(a,copy=False)
+np.array(a,ndmin=3)
+np.array(a,ndmin=4,copy=None)
+a.astype("f8",copy=False)
+a.astype("f8",order="F",copy=False)
+a.view()
+a.view("i8")
+a.view("f8")
+np.split(a,1)[0]
+np.array_split(a,2)[0]
+np.hsplit(a,1)[0]
+np.vsplit(a,1)[0]
+np.flipud(a)
+np.fliplr(a)
+np.rot90(a,2)
+np.nan_to_num(a,copy=False)
+np.lib.stride_tricks.sliding_window_view(a,1,axis=0)
+np.lib.stride_tricks.as_strided(a)
+np.conj(a)
+a.conj()
+np.positive(a)
+np.round(a)
+np.resize(a,a.shape)
+np.tile(a,1)
+np.repeat(a,1,axis=0)
+np.concatenate([a])
+np.stack([a])[0]
+np.vstack([a])
+a[...]
+a[()]
+a[:]
+a[[True]*a.shape[0]]
+a[None]
+a[...,None]
+np.unstack(a)[0]
+np.permute_dims(a,tuple(range(a.ndim)))
+np.matrix_transpose(a)
+a.mT
+np.ix_(a.ravel())[0]
+np.meshgrid(a.ravel(),copy=False)[0]
+np.meshgrid(a.ravel(),b.ravel(),copy=False)[0]
+np.meshgrid(a.ravel(),b.ravel(),sparse=True,copy=False)[0]
+np.delete(a,[],axis=0)
+np.insert(a,[],0,axis=0)
+np.append(a,[])
+np.clip(a,None,1)
+np.asarray_chkfinite(a)
+np.block([a])
+np.block(a)
+np.column_stack([a])
+np.squeeze(a,())
+np.roll(a,0)
+np.where(True,a,a)
+np.linalg.multi_dot([a,b.T])
+np.einsum("...ij->...ij",a)
+np.einsum("...ii->...i",a)
+np.einsum("ij",a)
+np.piecewise(a,[a>9],[1,lambda x:x])
+a.diagonal()
+a.swapaxes(0,1)
+a.transpose()
+a.T
+a.flat[:]
+np.polynomial.polynomial.polyval(a,[0,1])
+np.linalg.diagonal(a)
+np.astype(a,np.float64,copy=False)
+np.asarray(a,copy=False)
+np.asarray(a,copy=True)
+np.real_if_close(a)
+np.real_if_close(a+0j)
+np.angle(a)
+np.compress([True]*a.shape[0],a,axis=0)
+np.extract(a<9,a)
+np.squeeze(a[:1],0)
+np.apply_along_axis(lambda v:v,0,a)
+np.lib.scimath.sqrt(a)
 """.strip().splitlines()
 
-SHAPES = [(4, 6), (2, 4, 3), (1, 5), (40, 60)]
+SHAPES = [(4, 6), (4, 4), (2, 4, 3), (1, 5), (40, 60)]
 
 
 def layouts(shape):
@@ -288,10 +410,12 @@ def test_layout(text):
                     want = eval(text, {"np": np, "a": a, "b": b})
                 except (ValueError, IndexError, TypeError, np.linalg.LinAlgError):
                     continue  # not of this shape
-                got = eval(text, {"np": asnumpy, "a": on_device(a), "b": asnumpy.asarray(b)})
+                mine = on_device(a)
+                got = eval(text, {"np": asnumpy, "a": mine, "b": asnumpy.asarray(b)})
             done += 1
             assert got.shape == want.shape
             assert strides(got) == strides(want), (shape, a.strides)
+            assert asnumpy.shares_memory(got, mine) == np.shares_memory(want, a)
             assert got.flags.c_contiguous == want.flags.c_contiguous
             assert got.flags.f_contiguous == want.flags.f_contiguous
     assert done

@@ -514,3 +514,15 @@ def test_joins(parts, kind):
         check(lambda m, axis=axis: m.stack(kind(m.array(p) for p in PARTS[parts]), axis=axis))
     check(lambda m: m.stack(kind(m.array(p) for p in PARTS[parts]), axis=0.5))
     check(lambda m: m.stack(kind(m.array(p) for p in PARTS[parts]), dtype="float32"))
+
+
+@pytest.mark.parametrize("call", [
+    lambda np_: np_.interp(np_.asarray([1j, 2]), [0, 1], [0, 1]),
+    lambda np_: np_.interp(0.5, np_.asarray([0, 1j]), [0, 1]),
+    lambda np_: np_.interp(1j, [0, 1], [0, 1]),
+    lambda np_: np_.gradient(np_.asarray([True, False, True])),
+])  # fmt: skip
+def test_nothing_is_dropped_silently(call):
+    for np_ in (np, anp):
+        with pytest.raises(TypeError):
+            call(np_)

@@ -425,7 +425,7 @@ def matrix_power(a, n):
         n >>= 1
         if n:
             a = _core.matmul(a, a)
-    return result.copy() if result is a else result
+    return result  # of the exponent 1 a itself, as NumPy's
 
 
 _host_all(globals(), __name__)

@@ -103,6 +103,20 @@ static PyObject *interp(PyObject *const *arrays, PyObject *const *v) {
     return r;
 }
 
+/* interp's x and xp as row-major float64; complex numbers are refused. */
+static PyObject *places_from_py(PyObject *obj) {
+    PyObject *a = asn_asarray(obj);
+    if (a && asn_is_complex(asn_dtype_of(a))) {
+        PyErr_Format(PyExc_TypeError,
+                     "Cannot cast array data from dtype('%s') to dtype('float64') "
+                     "according to the rule 'safe'",
+                     asn_dtype_name(asn_dtype_of(a)));
+        Py_CLEAR(a);
+    }
+    if (a) Py_SETREF(a, asn_array_from_any(a, ASN_F64, -1, 'C', 0, false));
+    return a;
+}
+
 /* (x, xp, fp, left, right, period): fp is converted first, then x and xp (NumPy's order
  * of errors), all row-major. Whether xp ascends is not checked, as in NumPy. */
 static PyObject *f_interp(PyObject *const *v) {
@@ -111,7 +125,7 @@ static PyObject *f_interp(PyObject *const *v) {
     asn_dtype dtype = asn_is_complex(asn_dtype_of(arrays[2])) ? ASN_C128 : ASN_F64;
     Py_SETREF(arrays[2], asn_array_from_any(arrays[2], dtype, -1, 'C', 0, false));
     for (int i = 0; i < 2 && arrays[2] && (!i || arrays[0]); i++)
-        arrays[i] = asn_array_from_any(v[i], ASN_F64, -1, 'C', 0, false);
+        arrays[i] = places_from_py(v[i]);
     if (arrays[0] && arrays[1] && arrays[2]) r = interp(arrays, v + 3);
     for (int i = 0; i < 3; i++)
         Py_XDECREF(arrays[i]);
