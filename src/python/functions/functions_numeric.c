@@ -103,7 +103,9 @@ static PyObject *interp(PyObject *const *arrays, PyObject *const *v) {
     return r;
 }
 
-/* interp's x and xp as row-major float64; complex numbers are refused. */
+/* interp's x and xp as row-major float64. Complex numbers are refused with NumPy's
+ * message, which names the rule by which it casts what it computes with; the conversion
+ * below, an assignment's, would drop imaginary parts. New reference; NULL: an error. */
 static PyObject *places_from_py(PyObject *obj) {
     PyObject *a = asn_asarray(obj);
     if (a && asn_is_complex(asn_dtype_of(a))) {
