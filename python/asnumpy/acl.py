@@ -138,12 +138,16 @@ def environment(devices=None, soc=None):
 
 
 def let_timers_slip():
-    """Lets sleeps of this thread, of threads that it starts and of what it executes end a millisecond late.
+    """Lets sleeps end a millisecond late, of this thread, its threads and what it executes.
 
-    torch_npu has a thread that looks for memory to release every microsecond. With Linux's usual slack of 50 us
-    it wakes 14,000 times a second: of two cores that is a third of one, and models take 1.4 times as long, on
-    PyTorch's CPU as well. `python -m asnumpy.acl run` calls this where torch_npu is installed. Another slack
-    than the usual one stays as it is.
+    torch_npu has a thread that looks for memory to release every microsecond. With Linux's usual
+    slack of 50 us it wakes 14,000 times a second: of two cores that is a third of one, and models
+    take 1.4 times as long, on PyTorch's CPU as well. `python -m asnumpy.acl run` calls this where
+    torch_npu is installed. Another slack than the usual one stays as it is.
+
+    Returns
+    -------
+    None
 
     Examples
     --------
