@@ -335,8 +335,8 @@ def _first(args, kwargs):
 
 def on_host(callable, args, kwargs, error=None):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
-    byte order), made again by NumPy on copies; or which we refused with this error. NotImplemented: NumPy
-    cannot, a device array would have to be written by position, or the error is not ours."""
+    byte order), made again by NumPy on copies, whose writes come back; or which we refused with this error.
+    NotImplemented: NumPy cannot, outputs are more than there are, or the error is not ours."""
     if error is not None and not _is_our_own(error, (*args, *kwargs.values())):
         return NotImplemented
     function = _numpys(callable)
@@ -352,7 +352,9 @@ def on_host(callable, args, kwargs, error=None):
         if len(args) > at + 1:
             return NotImplemented
         args, kwargs = args[:at], {**kwargs, "out": args[at]}
-    out, first = kwargs.get("out"), _first(args, kwargs)
+    out = kwargs.get("out")
+    written = getattr(function, "__name__", None) in _WRITE_FIRST
+    first = _first(args, kwargs) if written else ()
     if kwargs:
         kwargs = {k: host_copy(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
@@ -364,7 +366,7 @@ def on_host(callable, args, kwargs, error=None):
         refused.__traceback__ = refused.__traceback__.tb_next
         _forget(error, refused)
         raise
-    if getattr(function, "__name__", None) in _WRITE_FIRST:
+    if written:
         _written(first, _first(host, kwargs), None)
         return result
     if out is None:

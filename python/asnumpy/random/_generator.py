@@ -687,6 +687,8 @@ class Generator(Distributions):
             result = moveaxis(take_along_axis(last, order, axis=-1), -1, axis)
         if out is None:
             out = empty_like(x)
+            if out.strides == result.strides:
+                return result
         (copyto if _core._is_array(out) else np.copyto)(out, result, casting="safe")
         return out
 
