@@ -10,6 +10,9 @@ so that importing stays cheap.
 
 import importlib as _importlib
 
+from . import _openblas  # noqa: F401  (before NumPy)
+
+# isort: split
 import numpy as _np
 from numpy import (  # noqa: F401
     bool,

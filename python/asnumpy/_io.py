@@ -1,7 +1,6 @@
 """Text and files: printing options, save, load. NumPy does both; arrays cross by the host."""
 
 import functools
-import inspect
 
 import numpy as _np
 from numpy.lib.npyio import DataSource  # noqa: F401
@@ -20,7 +19,8 @@ def _device(x):
 def _wrapped(function, reads=False):
     """NumPy's function with arrays moved to the host before and back after."""
 
-    @functools.wraps(function, updated=())  # NumPy's own text would come with its __dict__
+    # The signature is NumPy's, by __wrapped__; NumPy's own text would come with its __dict__.
+    @functools.wraps(function, updated=())
     def call(*args, **kwargs):
         if kwargs:
             kwargs.pop("like", None)
@@ -28,7 +28,6 @@ def _wrapped(function, reads=False):
         result = function(*map(host_copy, args), **kwargs)
         return _device(result) if reads else result
 
-    call.__signature__ = inspect.signature(function)
     call.__module__ = "asnumpy"
     call.__doc__ = _core._doc(function.__name__)
     return call

@@ -71,3 +71,40 @@ def test_a_blas_that_is_none_is_refused_where_one_is_needed():
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment
     )
     assert "(tried /nowhere/libblas.so); set ASNUMPY_OPENBLAS" in done.stdout
+
+
+TELLS = """
+import os, sys
+from importlib.machinery import PathFinder
+
+class Watch(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_THREAD_TIMEOUT"), end=" ")
+        return None
+
+sys.meta_path.insert(0, Watch)
+import asnumpy
+print(os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "settings", "told"),
+    [
+        ("", {}, "20 None"),  # NumPy's OpenBLAS reads it as NumPy loads; no child inherits it
+        ("", {"OPENBLAS_THREAD_TIMEOUT": "24"}, "24 24"),
+        ("", {"GOTO_THREAD_TIMEOUT": "24"}, "None None"),
+        ("import numpy", {}, "None"),
+    ],
+)
+def test_the_threads_of_numpys_blas_sleep_soon(before, settings, told):
+    kept = {k: v for k, v in os.environ.items() if not k.endswith("_THREAD_TIMEOUT")}
+    done = subprocess.run(
+        [sys.executable, "-c", before + TELLS],
+        capture_output=True,
+        text=True,
+        env={**kept, **settings},
+    )
+    assert (done.stdout.strip(), done.stderr) == (told, "")
