@@ -14,12 +14,15 @@
 #include "device/cpu/scratch.h"
 
 enum {
-    MOST_TERMS = 384,       /* of a block of k: a panel of B is 72 KB */
-    BLOCK_ROWS = 256,       /* of A: 768 KB of L2 at most, */
-    SYMMETRIC_ROWS = 96,    /* or few beside the diagonal's group of columns */
-    FEW_ROWS = 16,          /* of C do not repay packing B, */
-    FEW_VECTORS = 6,        /* nor so few columns packing A */
-    NEAR_ROW = 2048,        /* bytes: longer rows share few sets of L1, and no page */
+    MOST_TERMS = 384,     /* of a block of k: a panel of B is 72 KB */
+    BLOCK_ROWS = 256,     /* of A: 768 KB of L2 at most, */
+    SYMMETRIC_ROWS = 96,  /* or few beside the diagonal's group of columns */
+    NEAR_ROW = 1000,      /* bytes: B's longer rows share few sets of L1: its packing */
+    MANY_ROWS = 160,      /* is repaid by so many rows of C, */
+    ALIASED_ROWS = 64,    /* where all rows share one set, as in a whole page, by these */
+    PAGE = 4096,          /* bytes */
+    FEW_VECTORS = 6,      /* columns that do not repay packing A */
+    NEAR_ROW_OF_A = 2048, /* bytes */
     PACKED_BYTES = 4 << 20, /* of B */
     LEAST_ROWS = 32,        /* of a chunk */
     SMALL_WORK = 32768,     /* products that no thread shares */
@@ -104,20 +107,25 @@ static void run_region(region *r) {
     asn_pool_run(rows_chunk, r, down * r->across, ns);
 }
 
+/* Whether so many rows of C repay packing B for its rows' distance alone. */
+static bool repays_packing(const asnd_panels *x) {
+    return x->b_row > NEAR_ROW &&
+           x->m > (x->b_row % PAGE == 0 ? ALIASED_ROWS : MANY_ROWS);
+}
+
 /* Blocks of k are as even as can be, at most MOST_TERMS; without memory to pack B it is
  * read where it lies, if its rows are contiguous. */
 asn_status asn_gemm_panels(const asnd_panels_kernels *by, const asnd_panels *x) {
     int64_t all = (x->n + by->lanes - 1) / by->lanes, wide = all,
             parts = (x->k + MOST_TERMS - 1) / MOST_TERMS,
             longest = (x->k + parts - 1) / parts;
-    bool must = x->b_col != by->item && x->n > 1,
-         packs = must || (x->m > FEW_ROWS && x->b_row > NEAR_ROW);
+    bool must = x->b_col != by->item && x->n > 1, packs = must || repays_packing(x);
     if (!packs && parts == 1 && x->m * x->n * x->k <= SMALL_WORK) {
         by->rows(x, 0, x->k, 0, x->m, 0, all, NULL, NULL);
         return ASN_OK;
     }
     region r = {.by = by, .x = x};
-    r.packs_a = all > FEW_VECTORS && (x->a_col != by->item || x->a_row > NEAR_ROW);
+    r.packs_a = all > FEW_VECTORS && (x->a_col != by->item || x->a_row > NEAR_ROW_OF_A);
     if (packs) {
         int64_t vector = longest * by->lanes * by->item,
                 most = groups(PACKED_BYTES / vector);
