@@ -52,7 +52,12 @@ class Oracle:
     def widely(self, function, a, options):
         if a.dtype not in ("f2", "f4"):
             return function(a, **options)
-        return function(a.astype("f8"), **options).astype(a.dtype)
+        wide = function(a.astype("f8"), **options).astype(a.dtype)
+        result = function(a, **options)
+        if not isinstance(result, numpy.ndarray):
+            return wide
+        result[...] = wide  # in the order of memory that NumPy gives it
+        return result
 
 
 def environment(np):
@@ -136,7 +141,9 @@ def tolerance(dtype):
     return 8 * epsilon(dtype)
 
 
-ROUGH = re.compile(r"np\.(sum|mean|prod|var|cumsum|matmul|dot|inner|tensordot|einsum|trace)\(")
+ROUGH = re.compile(
+    r"np\.(sum|mean|prod|var|cumsum|matmul|dot|inner|tensordot|einsum|trace|add\.reduceat)\("
+)
 SQUARES = re.compile(r"np\.(var|matmul|dot|inner|tensordot|einsum)\(")
 
 
@@ -144,7 +151,8 @@ def written(line):
     """The variable that a statement makes or writes to."""
     plain = r"(?:for k in range\(\d+\): )?"
     found = (
-        re.match(rf"{plain}(v\d+)", line)
+        re.search(r"  # to (v\d+)$", line)
+        or re.match(rf"{plain}(v\d+)", line)
         or re.search(r"out=(v\d+)", line)
         or re.match(r"np\.(?:add\.at|put|putmask|place|copyto)\((v\d+)", line)
     )
@@ -199,7 +207,9 @@ def step_by_step(np, program):
 
 
 def as_it_is(np, program):
-    """The whole program, recorded and then looked at."""
+    """The whole program, recorded and then looked at. What another one left unread is run before:
+    with what sums are fused is a matter of their order."""
+    np.synchronize()
     env = environment(np)
     exec(compile(program.text(), "<program>", "exec"), env)
     return {v: host(env[v]).copy() for v in reversed(program.names)}
@@ -225,8 +235,7 @@ def replayed(np, program, native):
 
 
 def agree(got, expected, program, way):
-    rough = [expected[v] for v in program.names if program.rough[v]]
-    most = scale_of(rough)
+    most = scale_of(expected.values())  # what cancels in a sum may be no sum itself
     text = program.text()
     part = 0.1 if "'f2'" in text else 1e-3 if "'f4'" in text else 1e-11
     for v in program.names:

@@ -33,7 +33,7 @@ class Expressions(Maker):
         if depth == 0 or self.chance(6):
             if len(names) > 1 and self.chance(5):
                 return self.number()
-            names.append(self.fitting(names[0]))
+            names.append(self.fitting(names[0], *names[1:]))
             return self.part(names[-1])
         kind = self.draw(0, 5)
         left = self.term(depth - 1, names)

@@ -10,7 +10,8 @@ Sums of floats (and what is computed from them) may round in another order: such
 position, which would blow a last bit up.
 
 The kinds of statements: single operations here, expressions and loops in fuzz_expressions.py,
-what indexes and multiplies in fuzz_indexing.py.
+what indexes and multiplies in fuzz_indexing.py, what
+writes through views and takes along axes in fuzz_writing.py.
 """
 
 import sys
@@ -18,6 +19,7 @@ import sys
 from fuzz_expressions import Expressions
 from fuzz_indexing import Indexing
 from fuzz_maker import root  # noqa: F401  (of who compares)
+from fuzz_writing import Writing
 
 SMOOTH = ("negative", "absolute", "tanh", "sin", "cos", "arctan")
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "log1p", "expm1", "arcsin", "cbrt",
@@ -31,7 +33,7 @@ ORDERED = ("max", "min", "any", "all", "argmax", "argmin")
 SUMMED = ("sum", "mean", "prod", "var")
 
 
-class Writer(Expressions, Indexing):
+class Writer(Expressions, Indexing, Writing):
     """The statements of one operation each, and the whole."""
 
     def unary(self):
@@ -229,6 +231,9 @@ class Writer(Expressions, Indexing):
                             self.reduction, self.view, self.pieces, self.forget],
             "indexing": [self.expression, self.take, self.place, self.place, self.masked, self.masked,
                          self.product, self.shaped, self.update, self.view, self.reduction],
+            "writing": [self.expression, self.through, self.through, self.host_values, self.methods,
+                        self.methods, self.rows, self.along, self.along, self.seen_otherwise,
+                        self.by_ufunc, self.by_ufunc, self.update, self.view, self.reduction],
         }[self.theme]  # fmt: skip
         if not traceable:
             kinds = kinds + [self.selected, self.element]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import NPU
 
-# Not as NumPy's, on purpose: vectors of eig (its own are halves of complex numbers), R of a stack's qr, reduceat,
+# Not as NumPy's, on purpose: vectors of eig (its own are halves of complex numbers), R of a stack's qr,
 # cross and nanmedian of three dimensions.
 EXPRESSIONS = """
 np.select([a>0],[a],0)
@@ -204,6 +204,8 @@ np.apply_over_axes(np.sum,a,[0])
 np.add.accumulate(a,axis=0)
 np.add.reduce(a,axis=0)
 np.add.outer(a,b)
+np.maximum.reduceat(a,[1,0],axis=-1)
+np.add.reduceat(a,[0,1,0],axis=0)
 np.multiply.reduce(a,axis=-1,keepdims=True)
 np.logical_not(a>0)
 (a>0)&(b>0)

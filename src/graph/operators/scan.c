@@ -227,6 +227,22 @@ static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dt
     return status;
 }
 
+/* A fresh array of a's shape but for n elements along the axis, in NumPy's order: the
+ * axis says nothing, the others are as a's strides have them. */
+static asn_status new_segments(asn_array *made, asn_dtype dtype, const asn_array *a,
+                               int axis, int64_t n) {
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS];
+    asn_array spread = {.layout = a->layout};
+    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
+    memcpy(strides, a->layout.strides, (size_t)a->layout.ndim * sizeof *strides);
+    shape[axis] = n;
+    strides[axis] = 0;
+    spread.layout.shape = shape;
+    spread.layout.strides = strides;
+    const asn_operand like = {.array = &spread};
+    return asn_result_new(made, dtype, a->layout.ndim, shape, 'K', 1, &like);
+}
+
 /* (Contract in ufunc.h.) A segment ends where the next one begins, or holds one element
  * where that is not after its own beginning. The indices are read by the host. */
 asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *indices,
@@ -238,18 +254,16 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
     int64_t n = indices->layout.size, extent = a->layout.shape[axis];
     if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
     ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
-    int64_t *at = asn_malloc((size_t)(n + 1) * sizeof *at), shape[ASN_MAX_DIMS];
+    int64_t *at = asn_malloc((size_t)(n + 1) * sizeof *at);
     if (!at) return ASN_ERR_MEMORY;
     asn_array made;
-    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
-    shape[axis] = n;
     asn_status status = asn_array_to_host(indices, at);
     for (int64_t i = 0; i < n && !status; i++)
         if (at[i] < 0 || at[i] >= extent)
             status = asn_error_set(
                 ASN_ERR_INDEX, "index %lld out-of-bounds in %s.reduceat [0, %lld)",
                 (long long)at[i], asn_op_table[op].name, (long long)extent);
-    if (!status) status = asn_array_new(&made, loop, a->layout.ndim, shape, 'C');
+    if (!status) status = new_segments(&made, loop, a, axis, n);
     if (status) {
         asn_free(at);
         return status;
@@ -266,7 +280,7 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
     asn_free(at);
     if (!status && out) {
         asn_operand value = {.array = &made};
-        status = asn_check_out_shape(out, a->layout.ndim, shape);
+        status = asn_check_out_shape(out, made.layout.ndim, made.layout.shape);
         if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
     }
     if (status || out)

@@ -47,13 +47,18 @@ static PyObject *deliver(asn_array *r, asn_dtype result) {
     return asn_ndarray_finish(object, status);
 }
 
-/* mean and var count along their axes: unlike sum they refuse an axis of a 0-d array. -1:
- * AxisError. */
-static int check_zero_d(PyObject *array, PyObject *axis) {
+/* mean and var count along their axes: unlike sum they refuse an axis of a 0-d array, and
+ * a mask that is None, which cannot be counted. -1: AxisError, TypeError. */
+static int check_counted(PyObject *array, const asn_reduce_args *a) {
     int which;
-    if (asn_of(array)->layout.ndim || !axis || axis == Py_None || PyTuple_Check(axis))
+    if (a->where == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "where= takes truth values, got None");
+        return -1;
+    }
+    if (asn_of(array)->layout.ndim || !a->axis || a->axis == Py_None ||
+        PyTuple_Check(a->axis))
         return 0;
-    return asn_axis_from_py(axis, 0, &which);
+    return asn_axis_from_py(a->axis, 0, &which);
 }
 
 /* By the steps that the class of `array` is asked about (asnumpy/_asked.py); `more` are
@@ -66,7 +71,7 @@ static PyObject *by_steps(const char *function, PyObject *array, const asn_reduc
                          asn_is_default(a->dtype) ? none : a->dtype,
                          asn_is_default(a->out) ? none : asn_out_object(a->out),
                          asn_is_default(a->keepdims) ? no : a->keepdims,
-                         asn_is_default(a->where) ? yes : a->where};
+                         asn_is_no_value(a->where) ? yes : a->where};
     for (int i = 0; i < count; i++)
         args[6 + i] = more[i];
     return asn_support_call(function, args, 6 + (size_t)count);
@@ -83,7 +88,7 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     PyObject *object = NULL;
     if (asn_reduce_is_plain(a, asn_of(array)) && asn_direct_mean(asn_of(array), &value))
         return asn_reduce_scalar(&value, ASN_OP_ADD);
-    if (check_zero_d(array, a->axis) < 0) return NULL;
+    if (check_counted(array, a) < 0) return NULL;
     if (asn_reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
     asn_dtype sum, result, wish = s.options.dtype;
     asn_mean_dtypes(asn_dtype_of(array), wish, &sum, &result);
@@ -155,7 +160,7 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
         if (status != ASN_OK) return asn_raise(status);
         if (done) return asn_reduce_scalar(&value, ASN_OP_ADD);
     }
-    if (check_zero_d(array, a->axis) < 0) return NULL;
+    if (check_counted(array, a) < 0) return NULL;
     ddof = asn_operand_int(0);
     if (asn_reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
     if (!asn_is_no_value(ddof_object)) {

@@ -49,7 +49,7 @@ static inline bool asn_reduce_is_plain(const asn_reduce_args *a, const asn_array
            asn_is_default(a->dtype) && asn_is_default(a->out) &&
            (asn_is_default(a->keepdims) || a->keepdims == Py_False) &&
            asn_is_no_value(a->initial) &&
-           (asn_is_default(a->where) || a->where == Py_True);
+           (asn_is_no_value(a->where) || a->where == Py_True);
 }
 
 /* A run of `call` on a subclass's elements, as NumPy's ufuncs wrap it. */
