@@ -62,6 +62,14 @@ bool asn_array_may_share(const asn_array *a, const asn_array *b) {
     return low[0] < high[1] && low[1] < high[0] && low[0] < high[0] && low[1] < high[1];
 }
 
+bool asn_array_is(const asn_array *a, const asn_array *b) {
+    const asn_layout *x = &a->layout, *y = &b->layout;
+    const size_t bytes = (size_t)x->ndim * sizeof *x->shape;
+    return a->buffer == b->buffer && x->dtype == y->dtype && x->offset == y->offset &&
+           x->ndim == y->ndim && memcmp(x->shape, y->shape, bytes) == 0 &&
+           memcmp(x->strides, y->strides, bytes) == 0;
+}
+
 void asn_array_move(asn_array *to, asn_array *from) {
     asn_layout_move(&to->layout, &from->layout);
     to->buffer = from->buffer;

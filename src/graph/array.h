@@ -52,6 +52,8 @@ ASN_CHECK_RESULT asn_status asn_array_share(asn_array *out, const asn_array *a);
 /* Whether the memory bounds of two arrays overlap; two buffers may be two adoptions of
  * the same host memory. */
 bool asn_array_may_share(const asn_array *a, const asn_array *b);
+/* Whether they are handles on one array: the same elements at the same places. */
+bool asn_array_is(const asn_array *a, const asn_array *b);
 /* *bytes: how far the first element of b lies behind that of a. False: one has
  * memory of its own that is not there yet. */
 bool asn_array_distance(const asn_array *a, const asn_array *b, int64_t *bytes);

@@ -70,6 +70,9 @@ class Writing(Maker):
                  (f"np.maximum.accumulate({{a}}, axis={axis}, out={{a}})", rough),
                  (f"np.cumsum({{a}}, axis={axis}, out={{a}})", rough or self.kind(a) == "f"),
                  ("np.take({a}, [0, -1, 0], axis=0, out={a}[:3], mode='wrap')", rough)]  # fmt: skip
+        if self.env[a].ndim > 1 and self.kind(a) == "f":
+            forms += [("np.matmul({a}[..., :1], {a}[..., :1, :], out={a})", rough),
+                      ("np.matmul({a}[..., :1] + 0, {a}[..., :1, :] + 0, out={a})", rough)] * 3  # fmt: skip
         if not rough:
             forms += [(f"{{a}}.sort(axis={axis}, kind='stable')", rough),
                       ("np.add({a}, 1, out={a}, where={a} > 0, casting='unsafe')", rough),

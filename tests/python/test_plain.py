@@ -530,7 +530,20 @@ def test_nothing_is_dropped_silently(call):
 
 @pytest.mark.parametrize(
     "text",
-    ["np.sum(a, where=None) ", " a.sum(axis=0, where=None) ", " np.add.reduce(a, where=None) ", " np.any(a, where=None) ", "np.all(a == 9, where=None) ", " np.prod(a, where=None) ", " np.max(a, where=None) ", " a.min(where=None, initial=3) ", "np.mean(a, where=None) ", " a.var(where=None) ", " np.std(a, axis=0, where=None) ", " np.nansum(a, where=None)"],
+    [
+        "np.sum(a, where=None) ",
+        " a.sum(axis=0, where=None) ",
+        " np.add.reduce(a, where=None) ",
+        " np.any(a, where=None) ",
+        "np.all(a == 9, where=None) ",
+        " np.prod(a, where=None) ",
+        " np.max(a, where=None) ",
+        " a.min(where=None, initial=3) ",
+        "np.mean(a, where=None) ",
+        " a.var(where=None) ",
+        " np.std(a, axis=0, where=None) ",
+        " np.nansum(a, where=None)",
+    ],
 )
 def test_a_mask_that_is_none_is_nowhere(text):
     """None is false, as any object's truth; where elements are counted it is refused."""

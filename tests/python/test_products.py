@@ -404,3 +404,100 @@ def test_points_times_a_vector(dtype, coordinates, n, seed):
     np.testing.assert_array_equal(got, padded)
     assert (np.signbit(got) == np.signbit(padded)).all()
     np.testing.assert_allclose(got, points @ v, rtol=1e-4, atol=1e-5)
+
+
+OUTS = {
+    "plain": lambda np_, shape, dtype: np_.zeros(shape, dtype),
+    "column-major": lambda np_, shape, dtype: np_.zeros(shape[::-1], dtype).T,
+    "rows of a larger one": lambda np_, shape, dtype: np_.zeros(
+        (*shape[:-2], 2 * shape[-2], shape[-1] + 3), dtype
+    )[..., ::2, 1:-2],
+    "columns apart": lambda np_, shape, dtype: np_.zeros((*shape[:-1], 2 * shape[-1]), dtype)[
+        ..., ::2
+    ],
+    "backwards": lambda np_, shape, dtype: np_.zeros(shape, dtype)[..., ::-1, ::-1],
+    "complex": lambda np_, shape, dtype: np_.zeros(shape, "c16"),
+    "one axis more": lambda np_, shape, dtype: np_.zeros((2, *shape), dtype),
+    "recorded": lambda np_, shape, dtype: np_.zeros(shape, dtype) + np_.ones(shape, dtype),
+}
+
+
+@pytest.mark.parametrize("out", OUTS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 1)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "c16", "?"])
+def test_products_are_computed_in_out(dtype, batch, out):
+    """What was recorded of out before has its old elements, what comes after the new ones."""
+    rng = np.random.default_rng(3)
+    for m, k, n in ((1, 1, 1), (3, 4, 5), (40, 30, 50), (2, 200, 3)):
+        a = (rng.normal(size=(*batch, m, k)) * 3).astype(dtype)
+        b = (rng.normal(size=(k, n)) * 3).astype(dtype)
+        results = []
+        for library in (np, asnumpy):
+            x, y = library.array(a), library.array(b)
+            o = OUTS[out](library, (*batch, m, n), dtype)
+            before = o + o
+            assert library.matmul(x, y, out=o) is o
+            results.append([np.array(r) for r in (o, before, o + o)])
+        for ours, theirs in zip(*results, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [4, 60, 150])
+def test_out_may_be_what_is_multiplied(n):
+    texts = [
+        "matmul(a, a, out=a)",
+        "matmul(a, b, out=a)",
+        "matmul(b, a, out=a)",
+        "matmul(a.T, b, out=a)",
+        "matmul(a[::-1], b, out=a)",
+        "matmul(a, b, out=a.T)",
+        "matmul(a, b, out=b[::-1])",
+        "dot(a, b, out=a)",
+        "matmul(c[0], b, out=c[1])",
+        "matmul(c, b, out=c)",
+        "matmul(v, b, out=a[0])",
+        "matmul(a, v, out=v)",
+        "vecdot(a, b, out=v)",
+        "dot(a, b, out=d)",
+        "matmul(a, b, out=d, axes=[(0, 1), (0, 1), (1, 0)])",
+        "matmul(a, b, out=d, dtype='f8')",
+    ]
+    for text in texts:
+        results = []
+        for library in (np, asnumpy):
+            rng = np.random.default_rng(5)
+            shapes = {"a": (n, n), "b": (n, n), "c": (2, n, n), "d": (n, n), "v": (n,)}
+            env = {name: library.array(rng.normal(size=shape)) for name, shape in shapes.items()}
+            result = eval(f"library.{text}", {"library": library}, env)
+            results.append([np.array(x) for x in (*env.values(), result)])
+        for ours, theirs in zip(*results, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9, err_msg=text)
+
+
+def test_a_product_in_out_takes_no_memory():
+    a, out = asnumpy.ones((500, 400)), asnumpy.zeros((500, 500))
+    asnumpy.matmul(a, a.T, out=out)
+    asnumpy.synchronize()
+    before = asnumpy.memory_stats()["pool_hits"], asnumpy.memory_stats()["device_allocations"]
+    asnumpy.matmul(a, a.T, out=out)
+    asnumpy.dot(a, a.T, out=out)
+    asnumpy.synchronize()
+    assert (
+        asnumpy.memory_stats()["pool_hits"],
+        asnumpy.memory_stats()["device_allocations"],
+    ) == before
+
+
+def test_a_replayed_product_in_out():
+    @asnumpy.jit
+    def step(a, b, out):
+        asnumpy.matmul(a, b, out=out)
+        return out * 2
+
+    for k in range(4):
+        a, b, out = (
+            asnumpy.full(shape, value, "f4")
+            for shape, value in (((30, 20), k + 1), ((20, 10), 1), ((30, 10), 0))
+        )
+        assert (step(a, b, out) == 40.0 * (k + 1)).all()
+        assert (out == 20.0 * (k + 1)).all()

@@ -76,6 +76,11 @@ ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
                                        const asn_array *out, asn_array *result);
+/* The same product, computed in `place` (or NULL) where it can be: of its dtype and
+ * shape, and with memory that neither a nor b has. The result is then another handle on
+ * it. */
+ASN_CHECK_RESULT asn_status asn_matmul_at(const asn_array *a, const asn_array *b,
+                                          const asn_array *place, asn_array *result);
 /* The same product, which reports no floating-point exceptions: einsum's. */
 ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
                                          asn_array *result);

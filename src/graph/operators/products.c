@@ -95,8 +95,24 @@ static asn_status batch_shape(const asn_array *a, const asn_array *b, int *ndim,
     return ASN_OK;
 }
 
-/* The product of a and b, which are ours to change; both have at least two dimensions. */
-static asn_status multiply(asn_array *a, asn_array *b, asn_array *result) {
+/* Whether a product may be written to `place` as it is computed: memory of its own, of
+ * whole elements, each once. */
+static bool takes_product(const asn_array *place, const asn_array *a, const asn_array *b,
+                          int ndim, const int64_t *shape) {
+    const asn_layout *l = &place->layout;
+    const int item = asn_itemsize((asn_dtype)l->dtype);
+    if (l->dtype != a->layout.dtype || l->ndim != ndim || !(l->flags & ASN_WRITEABLE))
+        return false;
+    for (int d = 0; d < ndim; d++)
+        if (l->shape[d] != shape[d] || l->strides[d] % item) return false;
+    return !asn_layout_self_overlaps(l) && !asn_array_may_share(place, a) &&
+           !asn_array_may_share(place, b);
+}
+
+/* The product of a and b, which are ours to change; both have at least two dimensions.
+ * The result is another handle on `place`, where there is one that takes it. */
+static asn_status multiply(asn_array *a, asn_array *b, const asn_array *place,
+                           asn_array *result) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
     ASN_TRY(batch_shape(a, b, &ndim, shape));
@@ -105,8 +121,11 @@ static asn_status multiply(asn_array *a, asn_array *b, asn_array *result) {
     shape[ndim - 2] = a->layout.shape[ndim - 2];
     shape[ndim - 1] = b->layout.shape[ndim - 1];
     const asn_array *both[2] = {a, b};
-    ASN_TRY(asn_result_new_stack(result, asn_layout_dtype(&a->layout), ndim, shape, 2, 2,
-                                 both));
+    if (place && takes_product(place, a, b, ndim, shape))
+        ASN_TRY(asn_array_share(result, place));
+    else
+        ASN_TRY(asn_result_new_stack(result, asn_layout_dtype(&a->layout), ndim, shape, 2,
+                                     2, both));
     asn_status status = product(a, b, result);
     if (status) asn_array_fini(result);
     return status;
@@ -134,7 +153,8 @@ static asn_status check_core(const asn_array *a, const asn_array *b) {
         (long long)inner_b, (long long)inner_a);
 }
 
-/* Gives the product to the caller: as the result, or cast into out. Takes *made. */
+/* Gives the product to the caller: as the result, or cast into out, unless it was made
+ * there. Takes *made. */
 static asn_status deliver(asn_array *made, const asn_array *out, asn_array *result) {
     if (!out) {
         asn_array_move(result, made);
@@ -142,6 +162,10 @@ static asn_status deliver(asn_array *made, const asn_array *out, asn_array *resu
     }
     asn_operand value = {.array = made};
     asn_status status = ASN_OK;
+    if (asn_array_is(made, out)) {
+        asn_array_fini(made);
+        return ASN_OK;
+    }
     if (!(out->layout.flags & ASN_WRITEABLE))
         status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
     else if (!asn_layout_same_shape(&out->layout, &made->layout))
@@ -152,9 +176,9 @@ static asn_status deliver(asn_array *made, const asn_array *out, asn_array *resu
     return status;
 }
 
-/* The product, with the library's lock held. */
+/* The product, with the library's lock held; `place` is multiply's. */
 static asn_status matmul_locked(const asn_array *a, const asn_array *b,
-                                asn_array *result) {
+                                const asn_array *place, asn_array *result) {
     asn_array x, y;
     asn_layout view;
     asn_type types[2] = {{a->layout.dtype, 0}, {b->layout.dtype, 0}};
@@ -170,7 +194,7 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
     if (row) status = replace_view(&x, asn_view_expand(&view, &x.layout, 2, 1), &view);
     if (!status && column)
         status = replace_view(&y, asn_view_expand(&view, &y.layout, 2, 2), &view);
-    if (!status) status = multiply(&x, &y, result);
+    if (!status) status = multiply(&x, &y, row || column ? NULL : place, result);
     if (!status && (row || column)) {
         /* the axes that 1-d operands were given */
         uint64_t mask = 0;
@@ -188,14 +212,15 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
 /* Both products: small ones by the host at once. A non-canonical bool operand is made
  * canonical first. */
 static asn_status matmul_as(const char *what, const asn_array *a, const asn_array *b,
-                            const asn_array *out, asn_array *result) {
+                            const asn_array *place, const asn_array *out,
+                            asn_array *result) {
     asn_array made;
     if (!out && asn_direct_matmul(result, a, b, what)) return ASN_OK;
-    ASN_TRUTH_OF(a, matmul_as(what, &clean, b, out, result))
-    ASN_TRUTH_OF(b, matmul_as(what, a, &clean, out, result))
+    ASN_TRUTH_OF(a, matmul_as(what, &clean, b, place, out, result))
+    ASN_TRUTH_OF(b, matmul_as(what, a, &clean, place, out, result))
     asn_lock();
     caller = what;
-    asn_status status = matmul_locked(a, b, &made);
+    asn_status status = matmul_locked(a, b, place, &made);
     if (!status) status = deliver(&made, out, result);
     asn_unlock();
     return status;
@@ -203,12 +228,17 @@ static asn_status matmul_as(const char *what, const asn_array *a, const asn_arra
 
 asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *out,
                       asn_array *result) {
-    return matmul_as("matmul", a, b, out, result);
+    return matmul_as("matmul", a, b, out, out, result);
+}
+
+asn_status asn_matmul_at(const asn_array *a, const asn_array *b, const asn_array *place,
+                         asn_array *result) {
+    return matmul_as("matmul", a, b, place, NULL, result);
 }
 
 /* (Contract in families.h.) Without a name nothing is reported. */
 asn_status asn_contract(const asn_array *a, const asn_array *b, asn_array *result) {
-    return matmul_as(NULL, a, b, NULL, result);
+    return matmul_as(NULL, a, b, NULL, NULL, result);
 }
 
 /* b's second-last axis in front and the rest flattened: (k, n). */
@@ -248,7 +278,7 @@ static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *re
     for (int d = 0; d < nb; d++)
         if (d != nb - 2) shape[ndim++] = b->layout.shape[d];
     ASN_TRY(as_columns(&columns, b));
-    asn_status status = matmul_locked(a, &columns, &flat);
+    asn_status status = matmul_locked(a, &columns, NULL, &flat);
     asn_array_fini(&columns);
     ASN_TRY(status);
     status = asn_view_reshape(&view, &flat.layout, ndim, shape, 'C', &possible);
@@ -258,7 +288,8 @@ static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *re
 }
 
 /* dot, with the library's lock held. Up to two dimensions of b it is matmul. */
-static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *result) {
+static asn_status dot_locked(const asn_array *a, const asn_array *b,
+                             const asn_array *place, asn_array *result) {
     const asn_layout *la = &a->layout, *lb = &b->layout;
     if (la->ndim == 0 || lb->ndim == 0) {
         asn_operand in[2] = {{.array = a}, {.array = b}};
@@ -275,7 +306,7 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *
             (long long)la->shape[la->ndim - 1], la->ndim - 1, (long long)lb->shape[inner],
             inner);
     }
-    return lb->ndim > 2 ? dot_many(a, b, result) : matmul_locked(a, b, result);
+    return lb->ndim > 2 ? dot_many(a, b, result) : matmul_locked(a, b, place, result);
 }
 
 /* (Contract in families.h.) Small products of two dimensions run at once; a non-canonical
@@ -288,7 +319,7 @@ asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
     ASN_TRUTH_OF(b, asn_dot(a, &clean, out, result))
     asn_lock();
     caller = "dot";
-    asn_status status = dot_locked(a, b, &made);
+    asn_status status = dot_locked(a, b, out, &made);
     if (!status) status = deliver(&made, out, result);
     asn_unlock();
     return status;

@@ -154,9 +154,16 @@ static uint64_t extra_axes(family f, int ndim) {
     return f == VECDOT ? last | before : f == MATVEC ? last : f == VECMAT ? before : 0;
 }
 
+/* Where a product may be computed at once: out=, of a matrix product as it is. */
+static const asn_array *place_of(family f, const asn_ufunc_kwargs *kw) {
+    PyObject *out = kw->out[0];
+    return f == MATMUL && !kw->axes && out && asn_is_ndarray(out) ? asn_of(out) : NULL;
+}
+
 /* The product of operands whose core axes are last; keepdims: of vecdot, one axis of
- * extent 1. A new reference. */
-static PyObject *product(family f, PyObject *a, PyObject *b, bool keepdims) {
+ * extent 1. A new reference, of an array in `place` where that takes it. */
+static PyObject *product(family f, PyObject *a, PyObject *b, const asn_array *place,
+                         bool keepdims) {
     PyObject *left = f == VECDOT || f == VECMAT ? conjugated(a) : Py_NewRef(a);
     PyObject *x = NULL, *y = NULL, *r = NULL;
     if (!left) return NULL;
@@ -164,7 +171,7 @@ static PyObject *product(family f, PyObject *a, PyObject *b, bool keepdims) {
     y = f == VECDOT || f == MATVEC ? vector_as_matrix(b, true) : Py_NewRef(b);
     asn_ndarray *full = x && y ? asn_ndarray_alloc() : NULL;
     if (full) {
-        asn_status status = asn_matmul(asn_of(x), asn_of(y), NULL, &full->array);
+        asn_status status = asn_matmul_at(asn_of(x), asn_of(y), place, &full->array);
         if (status != ASN_OK) {
             asn_ndarray_drop(full);
             asn_raise(status);
@@ -236,9 +243,8 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
     return moved;
 }
 
-/* r into out=, by broadcasting and casting as ufuncs do. A new reference of out, or NULL.
- * The matrix product could write there itself where dtype and layout allow; this is the
- * general way. */
+/* r into out=, by broadcasting and casting as ufuncs do, where it is not there already. A
+ * new reference of out, or NULL. */
 static PyObject *into_out(const asn_ufunc *u, PyObject *r, const asn_ufunc_kwargs *kw,
                           asn_casting casting) {
     asn_array *out;
@@ -266,7 +272,8 @@ static PyObject *into_out(const asn_ufunc *u, PyObject *r, const asn_ufunc_kwarg
             u->name, asn_dtype_name(asn_dtype_of(r)),
             asn_dtype_name((asn_dtype)out->layout.dtype), asn_casting_name(casting));
     } else {
-        status = asn_assign(out, &source, casting, NULL);
+        if (!asn_array_is(asn_of(r), out))
+            status = asn_assign(out, &source, casting, NULL);
         if (status == ASN_OK) status = asn_out_written(kw->out[0], out, owner);
         if (status != ASN_OK) asn_raise(status);
     }
@@ -340,7 +347,7 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
         goto done;
     /* matmul's result has one core axis less for each vector. */
     int vectors = (asn_of(in[0])->layout.ndim == 1) + (asn_of(in[1])->layout.ndim == 1);
-    r = product(f, in[0], in[1], keepdims);
+    r = product(f, in[0], in[1], place_of(f, kw), keepdims);
     if (r) r = place_result(f, r, kw, keepdims, vectors);
     if (r && report_exceptions(u) < 0) Py_CLEAR(r);
     if (r && kw->out[0])
