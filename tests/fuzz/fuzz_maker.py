@@ -97,6 +97,10 @@ class Maker:
         with numpy.errstate(all="ignore"):
             return bool((abs(self.env[name]) > 1e3).any())
 
+    def is_long_half(self, name):
+        """Whose running sums, each of them rounded, are a launch each on a device of single operators."""
+        return self.env[name].dtype == "f2" and self.env[name].size > 3000
+
     def has_nan(self, name):
         """Whose signs are nobody's: they depend on the order of the operands."""
         return bool((self.env[name] != self.env[name]).any())

@@ -152,6 +152,8 @@ class Writer(Expressions, Indexing, Writing):
             return False
         name = self.pick(("np.maximum.accumulate", "np.cumsum", "np.diff"))
         axis = self.draw(0, self.env[a].ndim - 1)
+        if name == "np.cumsum" and self.is_long_half(a):
+            return False
         rough = self.is_rough(a) or (name == "np.cumsum" and self.env[a].dtype.kind == "f")
         return self.try_line(f"{v} = {name}({a}, axis={axis})", v, rough)
 

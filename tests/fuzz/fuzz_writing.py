@@ -68,8 +68,11 @@ class Writing(Maker):
                  ("np.copyto({a}[1:], {a}[:-1])", rough), ("np.copyto({a}, {a}.T)", rough),
                  ("np.add({a}, {b}, out={a}, casting='unsafe')", rough or self.is_rough(b)),
                  (f"np.maximum.accumulate({{a}}, axis={axis}, out={{a}})", rough),
-                 (f"np.cumsum({{a}}, axis={axis}, out={{a}})", rough or self.kind(a) == "f"),
                  ("np.take({a}, [0, -1, 0], axis=0, out={a}[:3], mode='wrap')", rough)]  # fmt: skip
+        if not self.is_long_half(a):
+            forms.append(
+                (f"np.cumsum({{a}}, axis={axis}, out={{a}})", rough or self.kind(a) == "f")
+            )
         if self.env[a].ndim > 1 and self.kind(a) == "f":
             forms += [("np.matmul({a}[..., :1], {a}[..., :1, :], out={a})", rough),
                       ("np.matmul({a}[..., :1] + 0, {a}[..., :1, :] + 0, out={a})", rough)] * 3  # fmt: skip

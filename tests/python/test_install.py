@@ -26,7 +26,7 @@ def test_importing_loads_no_more_than_numpy_and_the_extension():
     )
     added = done.stdout.split()
     assert [n for n in added if not n.startswith("asnumpy")] == []
-    modules = "_adapters _adapters._after_import _core _errstate _submodules"
+    modules = "_adapters _adapters._after_import _core _errstate _openblas _submodules"
     assert added == ["asnumpy", *(f"asnumpy.{name}" for name in modules.split())]
 
 

@@ -154,7 +154,7 @@ def test_import_opens_no_device():
 
     code = (
         "import threading, asnumpy; assert threading.active_count() == 1; "
-        "import sys; known = '_adapters _core _errstate _submodules'.split(); "
+        "import sys; known = '_adapters _core _errstate _openblas _submodules'.split(); "
         "assert all(m.split('.')[1] in known for m in sys.modules if m.startswith('asnumpy.'))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
