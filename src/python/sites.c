@@ -33,7 +33,11 @@
 #endif
 
 #ifndef RUNNING_THREAD
+#if PY_VERSION_HEX >= 0x030D0000
+#define RUNNING_THREAD() PyThreadState_GetUnchecked()
+#else
 #define RUNNING_THREAD() _PyThreadState_UncheckedGet()
+#endif
 #endif
 
 #include "base/alloc.h"
