@@ -1,11 +1,11 @@
 """How long the threads of NumPy's OpenBLAS spin before they sleep: set before NumPy is imported.
 
-They start as NumPy loads, one for every other CPU, and each spins for 2**26 ticks of the processor's
-clock, some 26 ms, then and after every product: CPU time that the workers of the pool want, and
-nearly half of what `import numpy` takes on two CPUs (115 ms of 2 x 2.6 GHz, 66 with this). Here they
-sleep after 2**20 ticks, 0.4 ms; a product after a longer pause then waits for the waking (300 x 300,
-2 ms apart: 465 us for 445). What the user has set stays, and so does the environment: OpenBLAS reads
-it as it loads.
+They start as NumPy loads, one for every other CPU, and each spins for 2**28 ticks of the processor's
+clock (at 2.6 GHz 100 ms), then and after every product: CPU time that the workers of the pool want.
+On two CPUs `import numpy`, whose process ends before that, takes 111 ms of it, 66 with this; one that
+goes on for half a second 165 and 68. Here they sleep after 2**20 ticks, 0.4 ms; a product after a
+longer pause then waits for the waking (300 x 300 after 2 ms: 465 us; 445 with 2**26). What the user
+has set stays, and so does the environment: OpenBLAS reads it as it loads.
 """
 
 import os

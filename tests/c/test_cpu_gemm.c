@@ -166,6 +166,30 @@ static void test_threads(asn_dtype dt, int64_t m, int64_t k, int64_t n) {
     product_fini(&p);
 }
 
+/* Rows of a product of many rows, for which B is packed, and of few, for which it is read
+ * where it lies, have the same bits. */
+static void test_few_and_many(asn_dtype dt, int64_t k, int64_t n) {
+    enum { MANY = 300 };
+    static const int64_t few[] = {20, 64, 65, 160, 161};
+    product p;
+    product_init(&p, dt, 1, MANY, k, n, true, false);
+    const double one = 1;
+    CHECK(run(&p, &one, 0), "");
+    double *whole = numbers_of(&p.c.nd);
+    int64_t other = 0;
+    for (int i = 0; i < (int)(sizeof few / sizeof *few); i++) {
+        const int64_t a_shape[3] = {1, few[i], k}, c_shape[3] = {1, few[i], n};
+        p.a.nd.shape = a_shape;
+        p.c.nd.shape = c_shape;
+        CHECK(run(&p, &one, 0), "");
+        for (int64_t e = 0; e < few[i] * n; e++)
+            other += number_at(&p.c.nd, e) != whole[e];
+    }
+    CHECK(other == 0, "other bits with fewer rows");
+    free(whole);
+    product_fini(&p);
+}
+
 /* No row of a has a zero where b's column has an infinity; a's others do not matter. */
 static void test_conditions(asn_dtype dt, int64_t m, int64_t k, int64_t n, bool invalid) {
     product p;
@@ -257,6 +281,10 @@ int main(void) {
         for (int i = 0; i < 40 && asn_panels_kernels_of(dt); i++) /* BLAS has its own */
             test_conditions(dt, 2 + random_below(20), 17 + random_below(20),
                             2 + random_below(60), i % 2);
+        if (asn_panels_kernels_of(dt)) {
+            test_few_and_many(dt, 150, 270);
+            test_few_and_many(dt, 400, 1024); /* whole pages */
+        }
         test_memory(dt, 40, 300, 50);
         test_vectors(dt);
     }

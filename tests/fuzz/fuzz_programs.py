@@ -10,8 +10,8 @@ Sums of floats (and what is computed from them) may round in another order: such
 position, which would blow a last bit up.
 
 The kinds of statements: single operations here, expressions and loops in fuzz_expressions.py,
-what indexes and multiplies in fuzz_indexing.py, what
-writes through views and takes along axes in fuzz_writing.py.
+what indexes and multiplies in fuzz_indexing.py, what writes through views and takes along axes in
+fuzz_writing.py.
 """
 
 import sys

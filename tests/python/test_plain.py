@@ -531,18 +531,18 @@ def test_nothing_is_dropped_silently(call):
 @pytest.mark.parametrize(
     "text",
     [
-        "np.sum(a, where=None) ",
-        " a.sum(axis=0, where=None) ",
-        " np.add.reduce(a, where=None) ",
-        " np.any(a, where=None) ",
-        "np.all(a == 9, where=None) ",
-        " np.prod(a, where=None) ",
-        " np.max(a, where=None) ",
-        " a.min(where=None, initial=3) ",
-        "np.mean(a, where=None) ",
-        " a.var(where=None) ",
-        " np.std(a, axis=0, where=None) ",
-        " np.nansum(a, where=None)",
+        "np.sum(a, where=None)",
+        "a.sum(axis=0, where=None)",
+        "np.add.reduce(a, where=None)",
+        "np.any(a, where=None)",
+        "np.all(a == 9, where=None)",
+        "np.prod(a, where=None)",
+        "np.max(a, where=None)",
+        "a.min(where=None, initial=3)",
+        "np.mean(a, where=None)",
+        "a.var(where=None)",
+        "np.std(a, axis=0, where=None)",
+        "np.nansum(a, where=None)",
     ],
 )
 def test_a_mask_that_is_none_is_nowhere(text):
@@ -551,7 +551,7 @@ def test_a_mask_that_is_none_is_nowhere(text):
     for library in (np, anp):
         try:
             results.append(
-                np.asarray(eval(text.strip(), {"np": library, "a": library.ones((2, 3))})).tolist()
+                np.asarray(eval(text, {"np": library, "a": library.ones((2, 3))})).tolist()
             )
         except (TypeError, ValueError) as error:
             results.append(type(error))

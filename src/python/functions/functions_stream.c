@@ -2,13 +2,16 @@
  * Streams and events are capsules, each of which holds a reference.
  *
  * The classes are Python (asnumpy._streams); here their calls become the core's
- * (graph/streams.h). A capsule of the wrong name is a ValueError of Python's, upon which
- * all of these return NULL. Functions that wait let go of the interpreter's lock in the
- * core, and can be interrupted (see the end of the file). */
+ * (graph/streams.h). References are counted under the interpreter's global lock, or the
+ * library's where there is none (asn_look_begin). A capsule of the wrong name is a
+ * ValueError of Python's, upon which all of these return NULL. Functions that wait let go
+ * of the interpreter's lock in the core, and can be interrupted (see the end of the
+ * file). */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
 
+#include "graph/lock.h"
 #include "graph/streams.h"
 
 static const char STREAM[] = "asnumpy.stream", EVENT[] = "asnumpy.event";
@@ -26,21 +29,36 @@ static asn_stream_event *event_of(PyObject *capsule) {
 
 /* The stream's work goes on; what is recorded on it keeps it. */
 static void end_queue(PyObject *capsule) {
+    asn_look_begin();
     asn_queue_release(queue_of(capsule));
+    asn_look_end();
 }
 
 /* An event that was never recorded lets go of those who wait for it. */
 static void end_event(PyObject *capsule) {
     asn_stream_event *e = event_of(capsule);
+    asn_look_begin();
     asn_stream_event_abandon(e); /* nobody is left who could record it */
     asn_stream_event_release(e);
+    asn_look_end();
 }
 
 /* A capsule of a stream; takes the reference. */
 static PyObject *wrap_queue(asn_queue *q) {
     PyObject *capsule = PyCapsule_New(q, STREAM, end_queue);
-    if (!capsule) asn_queue_release(q);
-    return capsule;
+    if (capsule) return capsule;
+    asn_look_begin();
+    asn_queue_release(q);
+    asn_look_end();
+    return NULL;
+}
+
+/* A capsule of a stream that others hold, with a reference of its own. */
+static PyObject *share_queue(asn_queue *q) {
+    asn_look_begin();
+    asn_queue_retain(q);
+    asn_look_end();
+    return wrap_queue(q);
 }
 
 /* None, or the call's error; what has run meanwhile may have raised floating-point
@@ -82,14 +100,14 @@ static PyObject *f_stream_new(PyObject *const *v) {
 static PyObject *f_stream_default(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_device_open());
-    return wrap_queue(asn_queue_retain(asn_queue_own()));
+    return share_queue(asn_queue_own());
 }
 
 /* The calling thread's; the library's own unless it set another. */
 static PyObject *f_stream_current(PyObject *const *v) {
     (void)v;
     ASN_PY_TRY(asn_device_open());
-    return wrap_queue(asn_queue_retain(asn_queue_current()));
+    return share_queue(asn_queue_current());
 }
 
 /* (stream): the calling thread's current one from now on. */
@@ -161,10 +179,16 @@ static PyObject *f_event_new(PyObject *const *v) {
     asn_stream_event *e;
     if (v[0] != Py_None && !(by = queue_of(v[0]))) return NULL;
     if (asn_bool_from_py(v[1], &timing) < 0 || text_from(v[2], &name) < 0) return NULL;
-    ASN_PY_TRY(asn_stream_event_new(&e, by, timing, name));
+    asn_look_begin();
+    asn_status status = asn_stream_event_new(&e, by, timing, name);
+    asn_look_end();
+    ASN_PY_TRY(status);
     PyObject *capsule = PyCapsule_New(e, EVENT, end_event);
-    if (!capsule) asn_stream_event_release(e);
-    return capsule;
+    if (capsule) return capsule;
+    asn_look_begin();
+    asn_stream_event_release(e);
+    asn_look_end();
+    return NULL;
 }
 
 static PyObject *f_event_name(PyObject *const *v) {
