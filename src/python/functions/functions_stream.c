@@ -233,12 +233,25 @@ static PyObject *f_event_elapsed(PyObject *const *v) {
  * A wait for an event that nobody has recorded would last for ever if no other thread is
  * left to record it: the core asks has_others before it waits, and raises instead. */
 
-/* Whether there are more Python threads than the `waiting` ones. */
+/* Whether there are more Python threads than the `waiting` ones. Without a global lock
+ * threads end while their list is read: the interpreter stops them and counts. What it
+ * cannot count there may be. */
 static bool has_others(int waiting) {
     int threads = 0;
+#ifdef Py_GIL_DISABLED
+    PyObject *count = PySys_GetObject("_current_frames"); /* borrowed */
+    PyObject *frames = count ? PyObject_CallNoArgs(count) : NULL;
+    if (!frames) {
+        PyErr_Clear();
+        return true;
+    }
+    threads = (int)PyDict_Size(frames);
+    Py_DECREF(frames);
+#else
     PyThreadState *t = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
     for (; t; t = PyThreadState_Next(t))
         threads++;
+#endif
     return threads > waiting;
 }
 
