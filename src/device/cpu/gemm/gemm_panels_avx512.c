@@ -11,7 +11,7 @@
 #include <immintrin.h>
 
 #define ROWS 8
-enum { VECS = 3, FAR_BYTES = 1 << 18 };
+enum { VECS = 3, FAR_BYTES = 1 << 18, LINE = 64 };
 
 #define NAME(x) x##_f64
 #define REAL    double

@@ -8,7 +8,7 @@
  * dimensions those depths of it that one depth of Y needs, as so many more channels.
  *
  * A slab of the copy is made by all threads, then computed by all: pictures, or a piece
- * of one that is larger than SLAB_BYTES. Tasks are bands of positions whose part of the
+ * of one that is larger than PIECE_BYTES. Tasks are bands of positions whose part of the
  * copy stays in the second cache, times runs of strips of filters. All of it is cut by
  * shape alone.
  *
@@ -31,7 +31,8 @@
 #include "device/cpu/threads.h"
 
 enum {
-    SLAB_BYTES = 8 << 20,
+    SLAB_BYTES = 1 << 20,   /* of pictures together: what was copied is in L2 */
+    PIECE_BYTES = 8 << 20,  /* of one, which is cut beyond */
     BAND_BYTES = 192 << 10, /* of the copy */
     BAND_LEAST = 64,        /* positions */
     TASKS = 16,             /* of a slab, at least, where there are so many strips */
@@ -247,7 +248,7 @@ asn_status asn_conv_direct(const asnd_conv *g, asn_dtype t, const void *x, const
     j.flat.y_plane = asn_conv_extent(g->y);
     int64_t extent[2] = {g->y[1], g->y[2]};
     lay_out(&j, extent);
-    while (picture_bytes(&j) > SLAB_BYTES && (extent[0] > 1 || extent[1] > BAND_LEAST)) {
+    while (picture_bytes(&j) > PIECE_BYTES && (extent[0] > 1 || extent[1] > BAND_LEAST)) {
         const int d = extent[0] > 1 ? 0 : 1;
         extent[d] = asn_pieces(extent[d], 2);
         lay_out(&j, extent);
