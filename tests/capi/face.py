@@ -138,6 +138,7 @@ class Face:
         "asnp_array **",
         "asnp_rng **",
         "asnp_mm_block **",
+        "asnp_mm_loan **",
         "asnp_queue **",
         "asnp_transfer **",
         "asnp_stream_handle **",
@@ -201,6 +202,10 @@ class Block(Owner):
     END = "mm_free"
 
 
+class Loan(Owner):
+    END = "mm_take_back"
+
+
 class Queue(Owner):
     END = "queue_release"
 
@@ -218,8 +223,8 @@ class Event(Owner):
 
 
 OWNERS = {
-    "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_queue_new": Queue, "asnp_queue_send": Transfer,
-    "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
+    "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_mm_lend": Loan, "asnp_queue_new": Queue,
+    "asnp_queue_send": Transfer, "asnp_queue_copy": Transfer, "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
     "asnp_event_new": Event,
 }  # fmt: skip
 
