@@ -29,53 +29,22 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "asnumpy/asnumpy.h"
+#include "asnumpy/error.hpp"
 
 namespace td::mm {
 
-/* ---- errors */
-
-/* What the C library refused, or could not do. */
-class Error : public std::runtime_error {
-  public:
-    Error(asnp_status status, const std::string &sentence)
-        : std::runtime_error(sentence), status_(status) {}
-    asnp_status status() const noexcept { return status_; } // asnumpy/types.h
-
-  private:
-    asnp_status status_;
-};
-/* An argument that is not allowed: a value, a type, an index, a null pointer. */
-class InvalidArgument : public Error {
-    using Error::Error;
-};
-/* There is no memory for it, or the limit (asnp_mm_set_limit) forbids it. */
-class OutOfMemory : public Error {
-    using Error::Error;
-};
-/* The device failed, or does not do this. */
-class DeviceError : public Error {
-    using Error::Error;
-};
+using asnumpy::DeviceError;
+using asnumpy::Error;
+using asnumpy::InvalidArgument;
+using asnumpy::OutOfMemory;
 
 namespace detail {
-/* Throws the exception of a status that is a failure. */
-[[noreturn]] inline void raise(asnp_status status, const std::string &sentence) {
-    switch (status) {
-    case ASNP_ERROR_MEMORY: throw OutOfMemory(status, sentence);
-    case ASNP_ERROR_RUNTIME:
-    case ASNP_ERROR_UNSUPPORTED: throw DeviceError(status, sentence);
-    default: throw InvalidArgument(status, sentence);
-    }
-}
-inline void check(asnp_status status) {
-    if (status != ASNP_OK) raise(status, asnp_message());
-}
+using asnumpy::detail::check;
+using asnumpy::detail::raise;
 } // namespace detail
 
 /* ---- descriptors */
