@@ -1,92 +1,19 @@
 /* L3 C binding: ATen's names of what the library has (see aten.h).
  *
- * The names of elementwise operations follow from the operation table: a row answers to
- * its own name, and to that of its CANN operator, which CANN took from ATen ("Sub",
- * "EqTensor", "BitwiseNot"). Case, underscores and the kinds of operands at a name's end
- * do not count, so that aten::bitwise_not, aten::isinf and aten::eq.Tensor are found
- * without a list. A name that ends in an underscore is ATen's for "in place": nothing
- * answers it, since an operator's results are new arrays.
- *
- * Products and reductions over all elements are no rows; they are listed below.
+ * Those of elementwise operations follow from the operation table (ops/aten.h); what is
+ * no row, products and reductions over all elements, is listed below. A name that ends in
+ * an underscore is ATen's for "in place": nothing answers it, since an operator's results
+ * are new arrays.
  */
 #include "capi/aten.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "capi/capi.h"
+#include "ops/aten.h"
 
 static const char PREFIX[] = "aten::";
-enum { PREFIX_LENGTH = sizeof PREFIX - 1, LONGEST = 24 };
-
-/* ---- words: names without what does not count */
-
-/* The word of the first `n` characters of a text; false: it is too long, or of an
- * operation in place. */
-static bool word_of(const char *text, size_t n, char word[LONGEST]) {
-    size_t k = 0;
-    if (n == 0 || text[n - 1] == '_') return false;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '_') continue;
-        if (k == LONGEST - 1) return false;
-        word[k++] = (char)tolower((unsigned char)text[i]);
-    }
-    word[k] = 0;
-    return k > 0;
-}
-
-/* The length of a CANN operator's name without the kinds of its operands. */
-static size_t stem_of(const char *cann) {
-    static const char *const ends[] = {"TensorTensor", "TensorScalar", "Tensor"};
-    size_t n = strlen(cann);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t end = strlen(ends[i]);
-        if (n > end && strcmp(cann + n - end, ends[i]) == 0) return n - end;
-    }
-    return n;
-}
-
-/* Open addressing over the words, filled at the first look. */
-enum { PLACES = 512 };
-_Static_assert(2 * ASN_OP_CAST <= PLACES / 2, "the table of words is at most half full");
-static struct {
-    char word[LONGEST];
-    int16_t op; /* + 1; 0: free */
-} words[PLACES];
-
-/* Where a word is, or would be. */
-static uint32_t place_of(const char *word) {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (const char *c = word; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    uint32_t at = hash % PLACES;
-    while (words[at].op && strcmp(words[at].word, word) != 0)
-        at = (at + 1) % PLACES;
-    return at;
-}
-
-/* A word that two rows have stays the first one's. */
-static void add_word(const char *text, size_t n, int op) {
-    char word[LONGEST];
-    if (!word_of(text, n, word)) return;
-    uint32_t at = place_of(word);
-    if (words[at].op) return;
-    memcpy(words[at].word, word, sizeof word);
-    words[at].op = (int16_t)(op + 1);
-}
-
-/* Every row's own name comes before the names of operators. */
-static void fill_words(void) {
-    static bool filled;
-    if (filled) return;
-    filled = true;
-    for (int op = 0; op < ASN_OP_CAST; op++)
-        add_word(asn_op_table[op].name, strlen(asn_op_table[op].name), op);
-    for (int op = 0; op < ASN_OP_CAST; op++) {
-        const char *cann = asn_op_table[op].cann;
-        if (cann) add_word(cann, stem_of(cann), op);
-    }
-}
+enum { PREFIX_LENGTH = sizeof PREFIX - 1 };
 
 /* ---- what is no row */
 
@@ -147,17 +74,16 @@ const char *asn_capi_aten_plain(const char *name, char plain[ASN_ATEN_NAME]) {
 bool asn_capi_built_in(const char *name, asn_built_in *out) {
     *out = (asn_built_in){asn_capi_ufunc_name(name), NULL, NULL};
     if (out->ufunc) return true;
-    char word[LONGEST];
     if (strncmp(name, PREFIX, PREFIX_LENGTH) != 0) return false;
     const char *rest = name + PREFIX_LENGTH;
-    if (!word_of(rest, strcspn(rest, "."), word)) return false;
+    size_t n = strcspn(rest, ".");
+    if (n == 0 || rest[n - 1] == '_') return false;
     for (size_t i = 0; i < sizeof composed / sizeof *composed; i++)
-        if (strcmp(composed[i].word, word) == 0) {
+        if (strlen(composed[i].word) == n && memcmp(composed[i].word, rest, n) == 0) {
             *out = (asn_built_in){NULL, run_composed, (void *)&composed[i]};
             return true;
         }
-    fill_words();
-    uint32_t at = place_of(word);
-    if (words[at].op) out->ufunc = asn_op_table[words[at].op - 1].name;
-    return words[at].op != 0;
+    int op = asn_op_of_aten(rest, n);
+    if (op >= 0) out->ufunc = asn_op_table[op].name;
+    return op >= 0;
 }
