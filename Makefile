@@ -7,7 +7,7 @@ BUILD   := build/dev
 JOBS    ?= $(shell nproc)
 PREFIX  ?= install
 # Those of git, and new ones that it does not ignore.
-SOURCES := $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.inc' 2>/dev/null)
+SOURCES := $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.hpp' '*.cpp' '*.inc' 2>/dev/null)
 
 setup: .venv/.ready
 .venv/.ready: tools/bootstrap.sh pyproject.toml

@@ -21,6 +21,8 @@ if [ -n "$_asnumpy_file" ] && [ -d "$_asnumpy_home/lib64" ]; then
     export LD_LIBRARY_PATH="$_asnumpy_home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     export PATH="$_asnumpy_home/tools/profiler/bin:$PATH"
     export CMAKE_PREFIX_PATH="$_asnumpy_home${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
+    # find_library does not look into lib64 of a prefix on Debian and its kin
+    export CMAKE_LIBRARY_PATH="$_asnumpy_home/lib64${CMAKE_LIBRARY_PATH:+:$CMAKE_LIBRARY_PATH}"
     export PKG_CONFIG_PATH="$_asnumpy_home/lib64/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
     unset _asnumpy_home _asnumpy_file
 else

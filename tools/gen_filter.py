@@ -22,7 +22,7 @@ def main(nm, library, output):
         row[-1]
         for row in rows
         if row[-2] == "T"
-        and row[-1].startswith(("acl", "Acl", "Msprof", "rt", "mstx", "mspti", "hal"))
+        and row[-1].startswith(("acl", "Acl", "Msprof", "rt", "mstx", "mspti", "hal", "asnp_"))
     )
     if not names:
         raise SystemExit(f"{library} defines no function")

@@ -9,6 +9,7 @@ tools/cann/operators.json, exactly. Standard library only.
 
 import ast
 import dataclasses
+import itertools
 import json
 import pathlib
 import re
@@ -533,15 +534,18 @@ def main():
     table = operators(hidden=True)
     if what == "headers":
         headers = {op.header for op in table.values() if op.header}
-        for old in [*out.glob("aclnnop/*.h"), *out.glob("aclnnop/level2/*.h")]:
-            # aclnn_util.h is gen_headers.py's
-            if f"aclnnop/{old.name}" not in headers and old.name != "aclnn_util.h":
+        old_ones = (out.glob(f"{f}/*.h") for f in ("aclnnop", "aclnnop/level2", "aclnn"))
+        for old in itertools.chain(*old_ones):
+            # these are gen_headers.py's
+            others = ("aclnn_util.h", "aclnn_base.h", "acl_meta.h")
+            if f"aclnnop/{old.name}" not in headers and old.name not in others:
                 old.unlink()
         for header in headers:
             write(out / header, header_text(header, table))
             name = header.split("/")[-1]
-            # Programs include aclnnop/level2/NAME as well.
+            # Programs include aclnnop/level2/NAME and aclnn/NAME as well.
             write(out / "aclnnop" / "level2" / name, f'#include "../{name}"\n')
+            write(out / "aclnn" / name, f'#include "../aclnnop/{name}"\n')
         pathlib.Path(sys.argv[3]).touch()
     else:
         write(out / "entries.c", entries(table))

@@ -49,8 +49,8 @@ typedef struct {
     int64_t alignment; /* of the first element: a power of two, 64 to 4096; 0: 64 */
 } asnp_mm_descriptor;
 
-/* An array that lies so, its elements not initialised. VALUE: an order that does not name
- * each axis once, another alignment. */
+/* An array that lies so, its elements not initialised, its memory taken. VALUE: an order
+ * that does not name each axis once, another alignment; MEMORY. */
 ASNUMPY_API asnp_status asnp_mm_tensor(const asnp_mm_descriptor *descriptor,
                                        asnp_array **out);
 /* The same in the memory of an array that nobody needs any more; its handle stays valid,
@@ -68,6 +68,18 @@ ASNUMPY_API asnp_status asnp_mm_prepare(const asnp_mm_descriptor *descriptor,
 ASNUMPY_API asnp_status asnp_mm_copy_back(const asnp_array *a,
                                           const asnp_mm_descriptor *descriptor,
                                           void *host);
+
+/* ---- addresses of arrays, for code that computes with them itself */
+
+typedef struct asnp_mm_loan asnp_mm_loan;
+/* The address of element (0, ..., 0), after waiting; strides as asnp_strides says. On the
+ * device, or with to_host != 0 the host's. Until the loan is taken back, operations on
+ * this memory run at once; what the borrower queued has ended by then. TYPE: the host
+ * does not reach the device's memory. The caller ends *loan. */
+ASNUMPY_API asnp_status asnp_mm_lend(const asnp_array *a, int32_t to_host, void **address,
+                                     asnp_mm_loan **loan);
+/* NULL is fine. */
+ASNUMPY_API void asnp_mm_take_back(asnp_mm_loan *loan);
 
 /* ---- copies behind the program */
 
@@ -90,6 +102,13 @@ ASNUMPY_API asnp_status asnp_queue_send(asnp_queue *queue,
 ASNUMPY_API asnp_status asnp_queue_fetch(asnp_queue *queue, const asnp_array *a,
                                          void *host, int32_t priority,
                                          asnp_transfer **out);
+/* Starts copying `bytes` of an array's memory, from `offset` after its first element on,
+ * from the host (to_device != 0) or to it: as they lie, without another copy. Both ends
+ * stay as they are until the transfer ends, or asnp_transfer_array has ordered what comes
+ * after it. VALUE: past the array's end, elements with gaps, a read-only array. */
+ASNUMPY_API asnp_status asnp_queue_copy(asnp_queue *queue, asnp_array *a, int64_t offset,
+                                        void *host, int64_t bytes, int32_t to_device,
+                                        int32_t priority, asnp_transfer **out);
 /* The array that is sent: the library's work on it comes after the copy, and nothing
  * waits here. VALUE: a transfer to the host. */
 ASNUMPY_API asnp_status asnp_transfer_array(asnp_transfer *transfer, asnp_array **out);

@@ -12,144 +12,33 @@ the most specific one that fits its arrays, and among those the one of the highe
 
     asnumpy.ops.relu(x)
 
-Any thread may register, remove and call. `aclnn` calls CANN's own two-phase operators and those of custom packages.
+Names may have a namespace (npu::custom_matmul_v2), and ATen's are answered (aten::mm): getattr and dispatch_operator call
+those. Any thread may register, remove and call. `aclnn` calls CANN's own two-phase operators and those of custom packages.
 """
 
-import builtins
-import functools
 import sys
-import threading
+from builtins import list as _list
 
-import numpy as _np
-
-from . import _core
+from ._custom import _registry
 from ._custom._cann import aclnn
-from ._devices import plain_name
+from ._custom._registry import Operator
 
-__all__ = ["Operator", "aclnn", "find", "list", "register", "share", "unregister"]
-
-
-class Operator:
-    """An implementation of an operator, as find and list show it.
-
-    Parameters
-    ----------
-    name : str
-        Of the operator.
-    function : callable
-        What is called.
-    device : str or None
-        "cpu" or "ascend", perhaps with a number ("ascend:1"); None: any.
-    dtype : dtype or None
-        None: any.
-    priority : int
-        Among equally specific ones the highest is called.
-    owner : str
-        The module that registered it.
-    file : str
-        Where.
-    line : int
-        Where; 0: the file is "built in", or a library.
-
-    Notes
-    -----
-    The parameters are attributes too.
-
-    Examples
-    --------
-    >>> import asnumpy as np
-    >>> np.ops.find("add").owner
-    'asnumpy'
-    """
-
-    __slots__ = ("device", "dtype", "file", "function", "line", "name", "owner", "priority")
-
-    def __init__(self, name, function, device, dtype, priority, owner, file, line):
-        self.name, self.function, self.priority = name, function, priority
-        self.device, self.dtype = device, dtype
-        self.owner, self.file, self.line = owner, file, line
-
-    def __repr__(self):
-        return f"<operator {self.name!r} {_level_text(self.device, self.dtype, self.priority)} by {self.place}>"
-
-    @property
-    def level(self):
-        """How specific it is: "global", "device" or "dtype"."""
-        return (
-            "dtype" if self.dtype is not None else "device" if self.device is not None else "global"
-        )
-
-    @property
-    def place(self):
-        """The module that registered it, and where."""
-        return (
-            f"{self.owner} at {self.file}:{self.line}"
-            if self.line
-            else f"{self.owner} ({self.file})"
-        )
+__all__ = [
+    "Operator",
+    "aclnn",
+    "dispatch_operator",
+    "find",
+    "list",
+    "register",
+    "register_aten_op",
+    "share",
+    "unregister",
+]
 
 
-_lock = threading.RLock()
-_c_face = None  # of libasnumpy, once it is shared
-_table = {}  # name -> {(device, dtype, priority): Operator}
-
-
-@functools.cache
-def _built_in():
-    """Puts the operation table's ufuncs into the registry, once."""
-    for name, function in _core.ufuncs.items():
-        entry = Operator(name, function, None, None, 0, "asnumpy", "built in", 0)
-        _table.setdefault(name, {})[None, None, 0] = entry
-
-
-def _key(name, device, dtype, priority):
-    if (
-        not (isinstance(name, str) and name.isidentifier())
-        or name in globals()
-        or name.startswith("_")
-    ):
-        raise ValueError(
-            f"{name!r} is no name for an operator: it must be an identifier, not one of {__all__}"
-        )
-    if device is not None:
-        device = plain_name(device)
-        kind, _, number = device.partition(":")
-        if kind not in ("cpu", "ascend") or (":" in device and not number.isdigit()):
-            raise ValueError(
-                f"operator {name!r}: device is {device!r}; it may be 'cpu', 'ascend' or 'ascend:1' "
-                "('npu' is another word for 'ascend')"
-            )
-    if not isinstance(priority, int):
-        raise TypeError(
-            f"operator {name!r}: priority is a {type(priority).__name__}; it must be an int"
-        )
-    return device, None if dtype is None else _np.dtype(dtype), priority
-
-
-def _level_text(device, dtype, priority):
-    told = [f"dtype {dtype}"] if dtype is not None else []
-    told += [f"device {device}"] if device is not None else []
-    return f"for {' on '.join(told) if told else 'everything'} with priority {priority}"
-
-
-def _add(name, function, key, owner, file, line):
-    """Registers; RuntimeError when the key is taken."""
-    key = _key(name, *key)
-    if not callable(function):
-        raise TypeError(f"operator {name!r}: a {type(function).__name__} cannot be called")
-    entry = Operator(name, function, *key, owner, file, line)
-    with _lock:
-        _built_in()
-        _prune()
-        known = _table.get(name, {}).get(key)
-        if known is None:
-            if _c_face is not None:
-                _c_face.add(entry)
-            known = _table.setdefault(name, {})[key] = entry
-    if known is not entry:
-        raise RuntimeError(
-            f"operator {name!r} is already registered {_level_text(*key)} by {known.place}"
-        )
+def _place(frame):
+    """Who registers, and where: (module, file, line) of a frame."""
+    return frame.f_globals.get("__name__", "?"), frame.f_code.co_filename, frame.f_lineno
 
 
 def register(name, function=None, *, device=None, dtype=None, priority=0):
@@ -158,7 +47,8 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
     Parameters
     ----------
     name : str
-        An identifier: the operator is then asnumpy.ops.NAME.
+        An identifier: the operator is then asnumpy.ops.NAME. Or one behind a namespace (npu::NAME),
+        which dispatch_operator and getattr call.
     function : callable, optional
         Without it a decorator is returned.
     device : str, optional
@@ -190,19 +80,103 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
     array([0, 2])
     >>> _ = np.ops.unregister("rectify")
     """
-    frame = sys._getframe(1)
-    owner, file, line = (
-        frame.f_globals.get("__name__", "?"),
-        frame.f_code.co_filename,
-        frame.f_lineno,
-    )
-    key = _key(name, device, dtype, priority)
+    place = _place(sys._getframe(1))
+    key = _registry.key_of(name, device, dtype, priority)
 
     def add(implementation):
-        _add(name, implementation, key, owner, file, line)
+        _registry.add(name, implementation, key, *place)
         return implementation
 
     return add if function is None else add(function)
+
+
+def register_aten_op(name, impl=None, priority=1):
+    """Adds an implementation of an operator of ATen's, for everything.
+
+    Parameters
+    ----------
+    name : str
+        "aten::mm" or "mm".
+    impl : callable, optional
+        Without it a decorator is returned.
+    priority : int
+        0 is the priority of what is built in.
+
+    Returns
+    -------
+    callable
+        The function.
+
+    Raises
+    ------
+    RuntimeError
+        The name has an implementation of that priority.
+    ValueError
+        A name that is no identifier.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ops.dispatch_operator("aten::sub", (np.array([3, 4]), 1))
+    array([2, 3])
+    >>> _ = np.ops.register_aten_op("sub", lambda a, b: "mine", priority=10)
+    >>> np.ops.dispatch_operator("aten::sub", (np.array([3, 4]), 1))
+    'mine'
+    >>> _ = np.ops.unregister("aten::sub", priority=10)
+    """
+    place = _place(sys._getframe(1))
+    full = f"aten::{name}" if isinstance(name, str) and "::" not in name else name
+    key = _registry.key_of(full, None, None, priority)
+
+    def add(implementation):
+        _registry.add(full, implementation, key, *place)
+        return implementation
+
+    return add if impl is None else add(impl)
+
+
+def dispatch_operator(name, args=(), context=None):
+    """Calls an operator by its name.
+
+    Parameters
+    ----------
+    name : str
+        "add", "npu::custom_matmul_v2", "aten::mm", ...
+    args : tuple or list
+        The implementation is called as function(*args).
+    context : dict, optional
+        "device" and "dtype" choose the implementation instead of the arrays; "stream" is the stream on
+        which it works; "kwargs" are further arguments by name. Any may be left out.
+
+    Returns
+    -------
+    object
+        What the implementation returns.
+
+    Raises
+    ------
+    LookupError
+        No operator has the name, or none of its implementations fits.
+    TypeError
+        args is neither a tuple nor a list.
+    ValueError
+        The context has another key.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.ops.dispatch_operator("aten::mm", (np.eye(2), np.eye(2)))
+    array([[1., 0.],
+           [0., 1.]])
+    >>> np.ops.dispatch_operator("hypot", (np.array([3.0]), 4), {"dtype": "float64"})
+    array([5.])
+    """
+    if context or args.__class__ not in (tuple, _list):
+        return _registry.dispatch(name, args, context or {})
+    call = _registry.call_of(name)
+    if call is None:
+        raise LookupError(f"no operator {name!r} is registered")
+    return call(*args)
 
 
 def unregister(name, *, device=None, dtype=None, priority=0):
@@ -234,28 +208,7 @@ def unregister(name, *, device=None, dtype=None, priority=0):
     >>> np.ops.unregister("thrice")(2)
     6
     """
-    key = _key(name, device, dtype, priority)
-    with _lock:
-        _built_in()
-        _prune()
-        entry = _table.get(name, {}).get(key)
-        if entry is None and _c_face is not None:
-            theirs = [e for e in _entries(name) if (e.device, e.dtype, e.priority) == key]
-            if theirs:
-                _c_face.unregister(theirs[0])
-                return theirs[0].function
-        if entry is None:
-            raise LookupError(f"operator {name!r} is not registered {_level_text(*key)}")
-        if entry.file == "built in":
-            raise ValueError(
-                f"operator {name!r} is built in; register another of a higher priority instead"
-            )
-        if _c_face is not None:
-            _c_face.remove(entry)
-        del _table[name][key]
-        if not _table[name]:
-            del _table[name]
-    return entry.function
+    return _registry.remove(name, _registry.key_of(name, device, dtype, priority))
 
 
 def share(library=None):
@@ -289,46 +242,7 @@ def share(library=None):
         ...
     OSError: ...
     """
-    global _c_face
-    from ._custom._c_face import CFace
-
-    with _lock:
-        _built_in()
-        face = CFace(library)
-        if _c_face is not None:
-            if _c_face.address != face.address:
-                raise RuntimeError("the registry is shared with another libasnumpy already")
-            return
-        face.add_all([e for entries in _table.values() for e in entries.values()])
-        _c_face = face
-
-
-def _entries(name):
-    """All implementations of a name, those of the C binding among them."""
-    _prune()
-    own = builtins.list(_table.get(name, {}).values())
-    return own if _c_face is None else own + [e for e in _c_face.entries() if e.name == name]
-
-
-def _prune():
-    """Forgets what the C binding has removed."""
-    for entry in () if _c_face is None else _c_face.removed():
-        entries = _table.get(entry.name, {})
-        entries.pop((entry.device, entry.dtype, entry.priority), None)
-        if not entries:
-            _table.pop(entry.name, None)
-
-
-def _fits(entry, device, dtype):
-    here = (
-        entry.device is None or device == entry.device or device.partition(":")[0] == entry.device
-    )
-    return here and (entry.dtype is None or entry.dtype == dtype)
-
-
-def _rank(entry):
-    specific = 0 if entry.device is None else 2 if ":" in entry.device else 1
-    return entry.dtype is not None, specific, entry.priority
+    _registry.share(library)
 
 
 def find(name, *, device=None, dtype=None):
@@ -358,20 +272,7 @@ def find(name, *, device=None, dtype=None):
     >>> np.ops.find("sin").level
     'global'
     """
-    device = _core.empty(0).device if device is None else plain_name(device)
-    dtype = None if dtype is None else _np.dtype(dtype)
-    with _lock:
-        _built_in()
-        entries = _entries(name)
-    fitting = [entry for entry in entries if _fits(entry, device, dtype)]
-    if fitting:
-        return max(fitting, key=_rank)
-    if not entries:
-        raise LookupError(f"no operator {name!r} is registered")
-    levels = "; ".join(_level_text(e.device, e.dtype, e.priority) for e in entries)
-    raise LookupError(
-        f"operator {name!r} has no implementation for {dtype} on {device}; it has: {levels}"
-    )
+    return _registry.best(name, device, dtype)
 
 
 def list(name=None):  # noqa: A001 - its name
@@ -392,56 +293,27 @@ def list(name=None):  # noqa: A001 - its name
     >>> [implementation.owner for implementation in np.ops.list("sin")]
     ['asnumpy']
     """
-    with _lock:
-        _built_in()
-        names = _names() if name is None else [name]
-        return [e for n in names for e in sorted(_entries(n), key=_rank, reverse=True)]
-
-
-def _names():
-    _prune()
-    theirs = () if _c_face is None else (e.name for e in _c_face.entries())
-    return sorted({*_table, *theirs})
-
-
-def _arrays(args):
-    for x in args:
-        if isinstance(x, (_core.ndarray, _np.ndarray, _np.generic)):
-            yield x
-        elif type(x) in (tuple, builtins.list):
-            yield from _arrays(x)
-
-
-def _call(name, args, kwargs):
-    arrays = builtins.list(_arrays(args))
-    dtypes = {a.dtype for a in arrays}
-    dtype = _np.result_type(*dtypes) if dtypes else None
-    device = next((a.device for a in arrays if _core._is_array(a)), None)
-    return find(name, device=device, dtype=dtype).function(*args, **kwargs)
+    names = _registry.names() if name is None else [name]
+    return [
+        entry
+        for each in names
+        for entry in sorted(_registry.entries_of(each), key=_registry.rank, reverse=True)
+    ]
 
 
 def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module 'asnumpy.ops' has no attribute {name!r}")
-    with _lock:
-        _built_in()
-        known = bool(_entries(name))
-    if not known:
+    call = _registry.call_of(name)
+    if call is None:
         raise AttributeError(
             f"asnumpy.ops has no operator {name!r}: register it, or load its library"
         )
-
-    def operator(*args, **kwargs):
-        return _call(name, args, kwargs)
-
-    operator.__name__ = operator.__qualname__ = name
-    operator.__doc__ = (
-        f"The registered operator {name}: calls the implementation that fits the arrays best."
-    )
-    return operator
+    return call
 
 
 def __dir__():
-    with _lock:
-        _built_in()
-        return sorted({*__all__, *_names()})
+    return sorted({*__all__, *(name for name in _registry.names() if "::" not in name)})
+
+
+_registry.RESERVED.update(name for name in globals() if not name.startswith("_"))

@@ -77,6 +77,8 @@ ASN_CHECK_RESULT asn_status asn_capi_mask(const asnp_array *mask, const char *wh
 /* The row of an operation's name; the library's lock is held. */
 bool asn_capi_find_op(const char *name, asn_op *op);
 ASN_CHECK_RESULT asn_status asn_capi_op(const char *name, asn_op *op);
+/* The name of a ufunc, as asnp_ufunc_name has it; NULL: there is none. Static. */
+const char *asn_capi_ufunc_name(const char *name);
 /* The same of two arguments. */
 ASN_CHECK_RESULT asn_status asn_capi_binary_op(const char *name, asn_op *op);
 

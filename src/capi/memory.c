@@ -108,14 +108,18 @@ static asn_status descriptor_of(const asnp_mm_descriptor *from, asn_descriptor *
     return ASN_OK;
 }
 
-/* An array whose strides are those of the descriptor's order. */
+/* An array whose strides are those of the descriptor's order. Who asks for memory by hand
+ * hears here that there is none, not at the first write. */
 asnp_status asnp_mm_tensor(const asnp_mm_descriptor *descriptor, asnp_array **out) {
     NEED(out);
     IN_LIBRARY;
     asn_descriptor d;
     asn_array made;
     ASN_TRY(descriptor_of(descriptor, &d));
-    return asn_capi_wrap(asn_tensor_new(&made, &d), &made, out);
+    ASN_TRY(asn_tensor_new(&made, &d));
+    asn_status status = asn_buffer_ensure(made.buffer);
+    if (status) asn_array_fini(&made);
+    return asn_capi_wrap(status, &made, out);
 }
 
 /* The new array takes the dead one's memory, whatever their shapes; the core refuses what
@@ -165,9 +169,34 @@ asnp_status asnp_mm_copy_back(const asnp_array *a, const asnp_mm_descriptor *des
     return asn_tensor_copy_back(&a->array, &d, host);
 }
 
+/* ---- addresses: a loan is the core's buffer, which it holds */
+
+/* What is recorded for the memory, or reads it, has run: the borrower may write. A loan
+ * ends, unlike an export of asnp_data, after which the memory is the host's for good and
+ * is never reused. */
+asnp_status asnp_mm_lend(const asnp_array *a, int32_t to_host, void **address,
+                         asnp_mm_loan **loan) {
+    NEED(a);
+    NEED(address);
+    NEED(loan);
+    IN_LIBRARY;
+    void *at;
+    asn_buffer *lent;
+    ASN_TRY(to_host ? asn_array_lend(&a->array, &at, &lent)
+                    : asn_array_lend_device(&a->array, &at, &lent));
+    *address = at;
+    *loan = (asnp_mm_loan *)lent;
+    return ASNP_OK;
+}
+
+void asnp_mm_take_back(asnp_mm_loan *loan) {
+    IN_LIBRARY;
+    asn_array_take_back((asn_buffer *)loan);
+}
+
 /* ---- queues: a handle is the core's queue */
 
-/* A transfer with the array at its device end. */
+/* A transfer with the array at its device end, which it keeps. */
 struct asnp_transfer {
     asn_transfer *transfer;
     asn_array array; /* its memory on the device */
@@ -232,6 +261,35 @@ asnp_status asnp_queue_fetch(asnp_queue *queue, const asnp_array *a, void *host,
     NEED(out);
     IN_LIBRARY;
     return transfer_new((asn_dma *)queue, NULL, &a->array, host, priority, out);
+}
+
+/* The transfer holds a share of the array, so that its memory outlives the handle. Unlike
+ * asnp_queue_fetch it takes the elements where they are: what the program writes there
+ * before the transfer ends may be what arrives. */
+asnp_status asnp_queue_copy(asnp_queue *queue, asnp_array *a, int64_t offset, void *host,
+                            int64_t bytes, int32_t to_device, int32_t priority,
+                            asnp_transfer **out) {
+    NEED(queue);
+    NEED(a);
+    NEED(host);
+    NEED(out);
+    IN_LIBRARY;
+    if (to_device) ASN_TRY(asn_capi_writeable(a));
+    asnp_transfer *t = asn_malloc(sizeof *t);
+    if (!t) return ASN_ERR_MEMORY;
+    t->to_device = to_device != 0;
+    asn_status status = asn_array_share(&t->array, &a->array);
+    if (!status) {
+        status = asn_tensor_copy_bytes((asn_dma *)queue, &t->array, offset, host, bytes,
+                                       t->to_device, priority, &t->transfer);
+        if (status) asn_array_fini(&t->array);
+    }
+    if (status) {
+        asn_free(t);
+        return status;
+    }
+    *out = t;
+    return ASNP_OK;
 }
 
 /* May be asked for before the transfer ends: what then uses the array is ordered behind

@@ -1,26 +1,54 @@
 /* L3 C binding: the registry of operators (registry.h).
  *
- * Registrations lie in one growing array under the library's lock; a lookup goes through
- * it, which costs nothing beside the call of an operator. The table's ufuncs are not
- * copied into it: they are what is found where nothing else fits, since nothing is less
- * specific, or of a lower rank than a priority of 0 unless it is negative.
+ * Registrations lie in a hash table by name, under the library's lock; those of one name
+ * are in one chain, the most specific first, so that a call takes the first that fits and
+ * nothing is cached that a registration would have to invalidate. The table's ufuncs are
+ * not copied into it: they are what is found where nothing else fits, since nothing is
+ * less specific, or of a lower rank than a priority of 0 unless it is negative. ATen's
+ * names (aten.c) answer with what is registered for either name.
  *
  * Names are not bound to the table's: an operator may be of any name, and one of the
  * table's name replaces the ufunc in asnp_call, for the arrays that it is registered for.
  */
+#include "capi/aten.h"
 #include "capi/capi.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "runtime/device.h"
 
+/* Where arrays are: a kind of device and its number. */
+enum { ANYWHERE = 0, ON_CPU = 1, ON_ASCEND = 2, NOWHERE = 3 };
+typedef struct {
+    int32_t kind, number; /* number -1: any, or not said */
+} place;
+
+typedef struct entry {
+    asnp_registration r; /* owns its strings */
+    uint32_t hash;       /* of the name */
+    place at;
+    int64_t rank;
+    struct entry *next; /* in its chain, of the same or a lower rank */
+} entry;
+
 /* Guarded by the library's lock; kept until the process ends. */
 static struct {
-    asnp_registration *all; /* owns their strings */
+    entry **order; /* as they were registered */
     int32_t count, capacity;
+    entry **chains; /* capacity of them, a power of two: by hash */
+    uint64_t version;
 } registry;
+
+/* FNV-1a, 32 bits. */
+static uint32_t hash_of(const char *name) {
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
 
 /* A copy of a text; NULL for NULL, and where there is no memory. */
 static char *copied(const char *text) {
@@ -30,66 +58,94 @@ static char *copied(const char *text) {
     return copy;
 }
 
-static void drop_strings(asnp_registration *r) {
-    asn_free((char *)r->name);
-    asn_free((char *)r->device);
-    asn_free((char *)r->owner);
-    asn_free((char *)r->file);
+/* Of an entry that is in no chain, or no longer. */
+static void entry_free(entry *e) {
+    asn_free((char *)e->r.name);
+    asn_free((char *)e->r.device);
+    asn_free((char *)e->r.owner);
+    asn_free((char *)e->r.file);
+    asn_free(e);
 }
 
-/* NULL equals NULL alone. */
-static bool same_text(const char *a, const char *b) {
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-/* "cpu", "ascend", or one of them with a number. */
-static bool is_device(const char *text) {
+/* "cpu", "ascend", or one of them with a number; NULL: anywhere. NOWHERE: another text.
+ */
+static place place_of(const char *text) {
+    place p = {ANYWHERE, -1};
+    if (!text) return p;
     size_t n = strcspn(text, ":");
-    /* A kind of device, then a colon and digits, or nothing. */
-    bool kind =
-        (n == 3 && !memcmp(text, "cpu", 3)) || (n == 6 && !memcmp(text, "ascend", 6));
-    if (!kind || !text[n]) return kind;
-    return text[n + 1] && !text[n + 1 + strspn(text + n + 1, "0123456789")];
+    p.kind = n == 3 && !memcmp(text, "cpu", 3)      ? ON_CPU
+             : n == 6 && !memcmp(text, "ascend", 6) ? ON_ASCEND
+                                                    : NOWHERE;
+    if (p.kind == NOWHERE || !text[n]) return p;
+    size_t digits = strspn(text + n + 1, "0123456789");
+    if (digits == 0 || digits > 9 || text[n + 1 + digits])
+        p.kind = NOWHERE;
+    else
+        p.number = atoi(text + n + 1);
+    return p;
 }
 
-/* The registration with just this key; NULL: none. A pointer into the array, good until
- * it grows or shrinks. */
-static asnp_registration *exact(const char *name, const char *device, asnp_dtype dtype,
-                                int32_t priority) {
-    for (int32_t i = 0; i < registry.count; i++) {
-        asnp_registration *r = &registry.all[i];
-        if (!strcmp(r->name, name) && same_text(r->device, device) && r->dtype == dtype &&
-            r->priority == priority)
-            return r;
-    }
+/* The more specific first: a dtype before a device, a numbered device before its kind;
+ * the priority, any int32, decides among equals, which the shift keeps below. */
+static int64_t rank_of(place at, asnp_dtype dtype, int32_t priority) {
+    int device = at.kind == ANYWHERE ? 0 : at.number >= 0 ? 2 : 1;
+    return (int64_t)((dtype != ASNP_DTYPE_NONE) * 3 + device) * ((int64_t)1 << 33) +
+           priority;
+}
+
+/* Before the first registration there are no chains. */
+static entry *chain_of(uint32_t hash) {
+    return registry.count ? registry.chains[hash & (uint32_t)(registry.capacity - 1)]
+                          : NULL;
+}
+
+/* The registration with just this key; NULL: none. */
+static entry *exact(const char *name, place at, asnp_dtype dtype, int32_t priority) {
+    uint32_t hash = hash_of(name);
+    for (entry *e = chain_of(hash); e; e = e->next)
+        if (e->hash == hash && e->at.kind == at.kind && e->at.number == at.number &&
+            e->r.dtype == dtype && e->r.priority == priority && !strcmp(e->r.name, name))
+            return e;
     return NULL;
 }
 
-/* Whether the name is a ufunc's. */
-static bool in_table(const char *name) {
-    const char *known;
-    for (int32_t i = 0; (known = asnp_ufunc_name(i, NULL, NULL)); i++)
-        if (!strcmp(known, name)) return true;
-    return false;
+/* Whether the key is the one that what is built in has: for everything, priority 0. */
+static bool is_built_ins_key(const char *name, place at, asnp_dtype dtype,
+                             int32_t priority) {
+    asn_built_in found;
+    return at.kind == ANYWHERE && dtype == ASNP_DTYPE_NONE && priority == 0 &&
+           asn_capi_built_in(name, &found);
 }
 
-/* Whether the key is the one that the table's ufuncs have: for everything, priority 0. */
-static bool is_tables_key(const char *name, const char *device, asnp_dtype dtype,
-                          int32_t priority) {
-    return !device && dtype == ASNP_DTYPE_NONE && priority == 0 && in_table(name);
+/* Into its chain, behind those of a higher rank. */
+static void link_entry(entry *e) {
+    entry **at = &registry.chains[e->hash & (uint32_t)(registry.capacity - 1)];
+    while (*at && (*at)->rank >= e->rank)
+        at = &(*at)->next;
+    e->next = *at;
+    *at = e;
 }
 
-/* Room for one more. */
+/* Room for one more, and as many chains as there is room. */
 static asn_status make_room(void) {
     if (registry.count < registry.capacity) return ASN_OK;
     int32_t capacity = registry.capacity ? 2 * registry.capacity : 16;
-    asnp_registration *grown = asn_malloc((size_t)capacity * sizeof *grown);
-    if (!grown) return ASN_ERR_MEMORY;
+    entry **order = asn_malloc((size_t)capacity * sizeof *order);
+    entry **chains = asn_calloc((size_t)capacity, sizeof *chains);
+    if (!order || !chains) {
+        asn_free(order);
+        asn_free(chains);
+        return ASN_ERR_MEMORY;
+    }
     if (registry.count)
-        memcpy(grown, registry.all, (size_t)registry.count * sizeof *grown);
-    asn_free(registry.all);
-    registry.all = grown;
+        memcpy(order, registry.order, (size_t)registry.count * sizeof *order);
+    asn_free(registry.order);
+    asn_free(registry.chains);
+    registry.order = order;
+    registry.chains = chains;
     registry.capacity = capacity;
+    for (int32_t i = 0; i < registry.count; i++)
+        link_entry(order[i]);
     return ASN_OK;
 }
 
@@ -102,12 +158,30 @@ asnp_status asnp_fail(asnp_status status, const char *sentence) {
     return asn_error_set((asn_status)status, "%s", sentence);
 }
 
-/* Everything is checked and copied before the array grows by one: all or nothing. */
+/* Refuses a key that is taken, and says by whom. */
+static asn_status check_free(const asnp_registration *r, place at) {
+    const entry *before = exact(r->name, at, r->dtype, r->priority);
+    if (before)
+        return asn_error_set(
+            ASN_ERR_RUNTIME,
+            "operator '%s' is already registered with priority %d by %s at %s:%d",
+            r->name, (int)r->priority, before->r.owner ? before->r.owner : "?",
+            before->r.file ? before->r.file : "?", (int)before->r.line);
+    if (is_built_ins_key(r->name, at, r->dtype, r->priority))
+        return asn_error_set(ASN_ERR_RUNTIME,
+                             "operator '%s' is already registered with priority 0 by "
+                             "asnumpy (built in)",
+                             r->name);
+    return ASN_OK;
+}
+
+/* Everything is checked and copied before the table grows by one: all or nothing. */
 asnp_status asnp_register(const asnp_registration *r) {
     NEED(r);
     ASN_TRY(asn_capi_need(r->name, "the operator's name"));
     ASN_TRY(asn_capi_need((const void *)(uintptr_t)r->function, "the function"));
-    if (r->device && !is_device(r->device))
+    place at = place_of(r->device);
+    if (at.kind == NOWHERE)
         return asn_error_set(ASN_ERR_VALUE,
                              "operator '%s': the device is '%s'; it may be cpu, ascend "
                              "or ascend:1",
@@ -115,97 +189,139 @@ asnp_status asnp_register(const asnp_registration *r) {
     asn_dtype checked;
     ASN_TRY(asn_capi_dtype(r->dtype, true, &checked));
     IN_LIBRARY;
-    const asnp_registration *before = exact(r->name, r->device, r->dtype, r->priority);
-    if (before)
-        return asn_error_set(
-            ASN_ERR_RUNTIME,
-            "operator '%s' is already registered with priority %d by %s at %s:%d",
-            r->name, (int)r->priority, before->owner ? before->owner : "?",
-            before->file ? before->file : "?", (int)before->line);
-    if (is_tables_key(r->name, r->device, r->dtype, r->priority))
-        return asn_error_set(ASN_ERR_RUNTIME,
-                             "operator '%s' is already registered with priority 0 by "
-                             "asnumpy (built in)",
-                             r->name);
+    ASN_TRY(check_free(r, at));
     ASN_TRY(make_room());
+    entry *own = asn_malloc(sizeof *own);
+    if (!own) return ASN_ERR_MEMORY;
     /* Strings are copied: the caller's may be of a library that is unloaded. */
-    asnp_registration own = *r;
-    own.name = copied(r->name);
-    own.device = copied(r->device);
-    own.owner = copied(r->owner);
-    own.file = copied(r->file);
-    if (!own.name || !own.device != !r->device || !own.owner != !r->owner ||
-        !own.file != !r->file) {
-        drop_strings(&own);
+    *own = (entry){.r = *r, .hash = hash_of(r->name), .at = at};
+    own->rank = rank_of(at, r->dtype, r->priority);
+    own->r.name = copied(r->name);
+    own->r.device = copied(r->device);
+    own->r.owner = copied(r->owner);
+    own->r.file = copied(r->file);
+    if (!own->r.name || !own->r.device != !r->device || !own->r.owner != !r->owner ||
+        !own->r.file != !r->file) {
+        entry_free(own);
         return ASN_ERR_MEMORY;
     }
-    registry.all[registry.count++] = own;
+    link_entry(own);
+    registry.order[registry.count++] = own;
+    registry.version++;
     return ASN_OK;
 }
 
-/* The owner's release is called under the library's lock, which is recursive. */
+/* A name without a namespace is one of ATen's. */
+asnp_status asnp_register_aten_op(const char *name, asnp_operator function, void *context,
+                                  int32_t priority) {
+    char full[128];
+    NEED(name);
+    int n = snprintf(full, sizeof full, "%s%s", strstr(name, "::") ? "" : "aten::", name);
+    if (n >= (int)sizeof full)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "the operator's name has %d characters; at most %d", n,
+                             (int)sizeof full - 1);
+    return asnp_register(&(asnp_registration){.name = full,
+                                              .dtype = ASNP_DTYPE_NONE,
+                                              .priority = priority,
+                                              .function = function,
+                                              .context = context});
+}
+
+/* The owner's release is called under the library's lock, which is recursive, when the
+ * registry is in order again. */
 asnp_status asnp_unregister(const char *name, const char *device, asnp_dtype dtype,
                             int32_t priority) {
     NEED(name);
     IN_LIBRARY;
-    asnp_registration *r = exact(name, device, dtype, priority);
-    if (!r)
+    place at = place_of(device);
+    entry *e = exact(name, at, dtype, priority);
+    if (!e)
         return asn_error_set(ASN_ERR_VALUE,
-                             is_tables_key(name, device, dtype, priority)
+                             is_built_ins_key(name, at, dtype, priority)
                                  ? "operator '%s' of priority %d is built in"
                                  : "operator '%s' is not registered so with priority %d",
                              name, (int)priority);
-    asnp_registration gone = *r;
+    entry **link = &registry.chains[e->hash & (uint32_t)(registry.capacity - 1)];
+    while (*link != e)
+        link = &(*link)->next;
+    *link = e->next;
+    int32_t i = 0;
+    while (registry.order[i] != e)
+        i++;
     registry.count--;
-    memmove(r, r + 1,
-            (size_t)(registry.count - (r - registry.all)) * sizeof *registry.all);
-    if (gone.release) gone.release(gone.context);
-    drop_strings(&gone);
+    memmove(&registry.order[i], &registry.order[i + 1],
+            (size_t)(registry.count - i) * sizeof *registry.order);
+    registry.version++;
+    if (e->r.release) e->r.release(e->r.context);
+    entry_free(e);
     return ASN_OK;
 }
 
-/* Whether a registration for `wanted` is for `device`, with a number or without. */
-static bool device_fits(const char *wanted, const char *device) {
-    if (!wanted || !strcmp(wanted, device)) return true;
-    size_t n = strcspn(device, ":");
-    return strlen(wanted) == n && !memcmp(wanted, device, n);
+/* Compared, not asked for its value: it changes with each registration and removal. */
+uint64_t asnp_registry_version(void) {
+    IN_LIBRARY;
+    return registry.version;
 }
 
-/* The more specific first: a dtype before a device, a numbered device before its kind;
- * the priority, any int32, decides among equals, which the shift keeps below. */
-static int64_t rank_of(const asnp_registration *r) {
-    int device = !r->device ? 0 : strchr(r->device, ':') ? 2 : 1;
-    return (int64_t)((r->dtype != ASNP_DTYPE_NONE) * 3 + device) * ((int64_t)1 << 33) +
-           r->priority;
-}
-
-/* *out points to the registry's strings: it is good until the registration ends. */
-static asn_status find(const char *name, const char *device, asnp_dtype dtype,
-                       asnp_registration *out) {
-    asnp_registration best = {
-        .name = name, .dtype = ASNP_DTYPE_NONE, .owner = "asnumpy", .file = "built in"};
-    bool found = in_table(name);
-    for (int32_t i = 0; i < registry.count; i++) {
-        const asnp_registration *r = &registry.all[i];
-        if (strcmp(r->name, name) != 0 || !device_fits(r->device, device) ||
-            (r->dtype != ASNP_DTYPE_NONE && r->dtype != dtype))
-            continue;
-        /* Of equal rank the first one stays: there are no two of one key. */
-        if (!found || rank_of(r) > rank_of(&best)) best = *r;
-        found = true;
+/* The first of a name's chain that fits arrays of a dtype in a place; NULL: none. */
+static const entry *first_fit(const char *name, place at, asnp_dtype dtype) {
+    uint32_t hash = hash_of(name);
+    for (const entry *e = chain_of(hash); e; e = e->next) {
+        bool here =
+            e->at.kind == ANYWHERE ||
+            (e->at.kind == at.kind && (e->at.number < 0 || e->at.number == at.number));
+        if (e->hash == hash && here &&
+            (e->r.dtype == ASNP_DTYPE_NONE || e->r.dtype == dtype) &&
+            !strcmp(e->r.name, name))
+            return e;
     }
-    if (!found)
+    return NULL;
+}
+
+/* device: as it was asked for, or NULL: the place has a number. *out points to the
+ * registry's strings: it is good until the registration ends. An ATen
+ * name has what is registered for it, without the kinds of operands at its end, and for
+ * the ufunc that it stands for; of equal ranks the name itself is first. */
+static asn_status find(const char *name, const char *device, place at, asnp_dtype dtype,
+                       asnp_registration *out) {
+    char plain[ASN_ATEN_NAME];
+    asn_built_in own;
+    bool has_own = asn_capi_built_in(name, &own);
+    bool other = has_own && own.ufunc && strcmp(own.ufunc, name) != 0;
+    const char *names[] = {name, asn_capi_aten_plain(name, plain),
+                           other ? own.ufunc : NULL};
+    const entry *best = NULL;
+    for (int i = 0; i < 3; i++) {
+        const entry *e = names[i] ? first_fit(names[i], at, dtype) : NULL;
+        if (e && (!best || e->rank > best->rank)) best = e;
+    }
+    /* What is built in has rank 0. */
+    if (best && (!has_own || best->rank > 0)) {
+        *out = best->r;
+        return ASN_OK;
+    }
+    if (!has_own) {
+        char here[32];
+        snprintf(here, sizeof here, "%s:%d", at.kind == ON_CPU ? "cpu" : "ascend",
+                 (int)at.number);
         return asn_error_set(ASN_ERR_VALUE,
                              "no operator '%s' is registered for such arrays on %s", name,
-                             device);
-    *out = best;
+                             device ? device : here);
+    }
+    *out = (asnp_registration){.name = own.ufunc ? own.ufunc : name,
+                               .dtype = ASNP_DTYPE_NONE,
+                               .function = own.function,
+                               .context = own.context,
+                               .owner = "asnumpy",
+                               .file = "built in"};
     return ASN_OK;
 }
 
-/* "cpu:0" of a device's number. */
-static asn_status device_name(int number, char *text, size_t capacity) {
+/* The place of a device's number. */
+static asn_status place_here(int number, place *at) {
     ASN_TRY(asn_device_open());
-    snprintf(text, capacity, "%s:%d", asn_device_kind(), number);
+    *at = (place){strcmp(asn_device_kind(), "cpu") == 0 ? ON_CPU : ON_ASCEND, number};
     return ASN_OK;
 }
 
@@ -215,13 +331,13 @@ asnp_status asnp_find(const char *name, const char *device, asnp_dtype dtype,
     NEED(name);
     NEED(out);
     IN_LIBRARY;
-    char here[32];
     int number;
+    place at = place_of(device);
     if (!device) {
         ASN_TRY(asn_device_get(&number));
-        ASN_TRY(device_name(number, here, sizeof here));
+        ASN_TRY(place_here(number, &at));
     }
-    return find(name, device ? device : here, dtype, out);
+    return find(name, device, at, dtype, out);
 }
 
 /* In the order of registration; the strings are the registry's. */
@@ -231,17 +347,18 @@ asnp_status asnp_registered(int32_t i, asnp_registration *out) {
     if (i < 0 || i >= registry.count)
         return asn_error_set(ASN_ERR_INDEX, "registration %d of %d", (int)i,
                              (int)registry.count);
-    *out = registry.all[i];
+    *out = registry.order[i]->r;
     return ASN_OK;
 }
 
 /* *out: what a call with these arrays takes: on the first one's device, for the promotion
- * of all their dtypes. */
-static asn_status find_for(const char *name, int32_t num_in, asnp_array *const *in,
+ * of all their dtypes, unless the caller names a device or a dtype. */
+static asn_status find_for(const char *name, const char *device, asnp_dtype wanted,
+                           int32_t num_in, asnp_array *const *in,
                            asnp_registration *out) {
     IN_LIBRARY;
-    char device[32];
     int number;
+    place at = place_of(device);
     asn_dtype dtype = ASN_DTYPE_NONE;
     ASN_TRY(asn_device_get(&number));
     for (int32_t i = 0; i < num_in; i++) {
@@ -249,26 +366,34 @@ static asn_status find_for(const char *name, int32_t num_in, asnp_array *const *
         if (i == 0) number = in[0]->array.buffer->device;
         dtype = i == 0 ? asn_capi_type(in[i]) : asn_promote(dtype, asn_capi_type(in[i]));
     }
-    ASN_TRY(device_name(number, device, sizeof device));
-    return find(name, device,
-                num_in ? (asnp_dtype)asn_dtype_table[dtype].acl : ASNP_DTYPE_NONE, out);
+    if (!device) ASN_TRY(place_here(number, &at));
+    if (wanted == ASNP_DTYPE_NONE && num_in)
+        wanted = (asnp_dtype)asn_dtype_table[dtype].acl;
+    return find(name, device, at, wanted, out);
 }
 
 /* The function runs outside the lock: it is a program's own and may take long. More
  * arguments than any ufunc has are passed on as a number that none takes, for its
- * message. */
-asnp_status asnp_call(const char *name, int32_t num_in, asnp_array *const *in,
-                      int32_t num_out, asnp_array **out) {
+ * message. A registration for everything may be called without arrays. */
+asnp_status asnp_call_as(const char *name, const char *device, asnp_dtype dtype,
+                         int32_t num_in, asnp_array *const *in, int32_t num_out,
+                         asnp_array **out) {
     /* A copy: another thread may change the registry while the function runs. */
     asnp_registration r;
     NEED(name);
     NEED(in);
     NEED(out);
-    ASN_TRY(find_for(name, num_in, in, &r));
+    ASN_TRY(find_for(name, device, dtype, num_in, in, &r));
     if (r.function) return r.function(num_in, in, num_out, out, r.context);
     /* No ufunc has more than three arguments. */
     asnp_operand operands[3];
     for (int32_t i = 0; i < num_in && i < 3; i++)
         operands[i] = (asnp_operand){.array = in[i]};
-    return asnp_ufunc(name, num_in > 3 ? 4 : num_in, operands, num_out, out);
+    return asnp_ufunc(r.name, num_in > 3 ? 4 : num_in, operands, num_out, out);
+}
+
+/* The device and the dtype are the arrays' own. */
+asnp_status asnp_call(const char *name, int32_t num_in, asnp_array *const *in,
+                      int32_t num_out, asnp_array **out) {
+    return asnp_call_as(name, NULL, ASNP_DTYPE_NONE, num_in, in, num_out, out);
 }

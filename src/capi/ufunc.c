@@ -33,6 +33,15 @@ const char *asnp_ufunc_name(int32_t i, int32_t *num_in, int32_t *num_out) {
     return pair ? pairs[i - ASN_OP_CAST].name : asn_op_table[op].name;
 }
 
+/* The text is static, whatever becomes of the name that was asked for. */
+const char *asn_capi_ufunc_name(const char *name) {
+    asn_op op;
+    if (asn_capi_find_op(name, &op)) return asn_op_table[op].name;
+    for (int i = 0; i < NUM_PAIRS; i++)
+        if (strcmp(pairs[i].name, name) == 0) return pairs[i].name;
+    return NULL;
+}
+
 /* A call that was checked: one or two operations over the same arguments. */
 typedef struct {
     const char *name;

@@ -68,7 +68,8 @@ SCALARS = {
     "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double,
     "size_t": ctypes.c_size_t, "asnp_status": ctypes.c_int32, "asnp_dtype": ctypes.c_int32,
     "asnp_mode": ctypes.c_int32, "asnp_fallback": ctypes.c_int32, "asnp_number": Number,
-    "asnp_operand": Operand, "asnp_mm_hook": ctypes.c_void_p, "asnp_job": ctypes.c_void_p, "void": None,
+    "asnp_operand": Operand, "asnp_mm_hook": ctypes.c_void_p, "asnp_job": ctypes.c_void_p, "asnp_operator": ctypes.c_void_p,
+    "void": None,
 }  # fmt: skip
 DECLARATION = re.compile(r"ASNUMPY_API\s+(.*?)(asnp_\w+)\(((?:[^()]|\([^()]*\))*)\);", re.S)
 
@@ -138,6 +139,7 @@ class Face:
         "asnp_array **",
         "asnp_rng **",
         "asnp_mm_block **",
+        "asnp_mm_loan **",
         "asnp_queue **",
         "asnp_transfer **",
         "asnp_stream_handle **",
@@ -201,6 +203,10 @@ class Block(Owner):
     END = "mm_free"
 
 
+class Loan(Owner):
+    END = "mm_take_back"
+
+
 class Queue(Owner):
     END = "queue_release"
 
@@ -218,8 +224,8 @@ class Event(Owner):
 
 
 OWNERS = {
-    "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_queue_new": Queue, "asnp_queue_send": Transfer,
-    "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
+    "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_mm_lend": Loan, "asnp_queue_new": Queue,
+    "asnp_queue_send": Transfer, "asnp_queue_copy": Transfer, "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
     "asnp_event_new": Event,
 }  # fmt: skip
 

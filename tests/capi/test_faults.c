@@ -299,6 +299,29 @@ static asnp_status sought(asnp_array **out) {
     return status;
 }
 
+/* A tensor in the device's memory, and a part of it copied there and back. */
+static asnp_status moved(asnp_array **out) {
+    const int64_t shape[2] = {4, 3};
+    static const double row[3] = {7, 8, 9};
+    double back[3];
+    const asnp_mm_descriptor d = {ASNP_FLOAT64, 2, shape, NULL, 256};
+    asnp_array *made = NULL;
+    asnp_queue *queue = NULL;
+    asnp_transfer *sent = NULL, *fetched = NULL;
+    asnp_status status = asnp_mm_tensor(&d, &made);
+    if (!status) status = asnp_queue_new(128 << 10, &queue);
+    if (!status) status = asnp_queue_copy(queue, made, 24, (void *)row, 24, 1, 0, &sent);
+    if (!status) status = asnp_transfer_wait(sent);
+    if (!status) status = asnp_queue_copy(queue, made, 24, back, 24, 0, 0, &fetched);
+    if (!status) status = asnp_transfer_wait(fetched);
+    if (!status && memcmp(row, back, sizeof row) != 0) failures++;
+    asnp_transfer_release(sent), asnp_transfer_release(fetched); /* they share it */
+    if (!status) status = asnp_mm_reuse(&d, made, out);
+    asnp_queue_release(queue);
+    asnp_release(made);
+    return status;
+}
+
 static const struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
@@ -309,7 +332,7 @@ static const struct {
     {"std", spread},          {"along", placed},     {"profile", profiled},
     {"registry", registered}, {"streams", streamed}, {"capture", captured},
     {"bincount", counted},    {"archive", packed},   {"norms", normed},
-    {"eig", decomposed},      {"search", sought},
+    {"eig", decomposed},      {"search", sought},    {"tensor", moved},
 };
 
 int main(int argc, char **argv) {

@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from face import DTYPES, Failure, array, c, extents
+from face import DTYPES, Failure, array, c, extents, number
 from hypothesis import given
 from hypothesis import strategies as st
 from test_random_io import memory
@@ -163,6 +163,49 @@ def test_queues():
     del queue
     del sent
     np.testing.assert_array_equal(a.numpy(), hosts[0])
+
+
+def test_parts_of_arrays():
+    queue = c.queue_new(1 << 18)
+    x = np.arange(1000.0)
+    a = array(np.zeros(1000))
+    doubled = c.add(a, a)  # recorded: it reads what the copy is about to write
+    sent = c.queue_copy(queue, a, 80, x[10:].ctypes.data, 80, 1, 5)
+    assert c.may_share_memory(c.transfer_array(sent), a)
+    tripled = c.binary_number("multiply", a, number(3))  # comes after the copy
+    out = np.empty(20)
+    c.transfer_wait(c.queue_copy(queue, a, 40, out.ctypes.data, 160, 0, 0))
+    np.testing.assert_array_equal(out, [0] * 5 + list(x[10:20]) + [0] * 5)
+    assert not doubled.numpy().any()
+    assert tripled.numpy()[9:21].tolist() == [0, *(3 * x[10:20]), 0]
+    for offset, size in ((7992, 9), (-8, 8), (0, -1), (8001, 0), (8, 2**63 - 1)):
+        with pytest.raises(Failure, match=f"{size} bytes from byte {offset} on of an array"):
+            c.queue_copy(queue, a, offset, out.ctypes.data, size, 0, 0)
+    every_second = c.slice(a, 0, 0, 1000, 2)
+    backwards = c.flip(a, 0, None)
+    for gaps in (every_second, backwards):
+        with pytest.raises(Failure, match="do not lie one behind the other"):
+            c.queue_copy(queue, gaps, 0, out.ctypes.data, 8, 0, 0)
+    with pytest.raises(Failure, match="read-only"):
+        wide = c.broadcast_to(array(np.zeros(1)), 1, extents(5))
+        c.queue_copy(queue, wide, 0, out.ctypes.data, 8, 1, 0)
+    with pytest.raises(Failure, match="goes to the host"):
+        c.transfer_array(c.queue_copy(queue, a, 0, out.ctypes.data, 8, 0, 0))
+
+
+def test_lent_addresses():
+    a = c.zeros(F64, 1, extents(100))
+    address, host = ctypes.c_void_p(), ctypes.c_void_p()
+    loan = c.mm_lend(a, 0, ref(address))
+    again = c.mm_lend(a, 1, ref(host))
+    assert host.value == address.value
+    ctypes.memset(address.value + 8, 255, 1)
+    assert a.numpy()[1] == np.frombuffer(b"\xff" + 7 * b"\0", float)[0]
+    with pytest.raises(Failure, match="the host holds the array's memory"):
+        c.mm_reuse(ref(descriptor(F64, (1,))), a)
+    del loan, again
+    assert c.mm_reuse(ref(descriptor(F64, (1,))), a).shape == (1,)
+    c.mm_take_back(None)
 
 
 def test_walk_and_hooks():

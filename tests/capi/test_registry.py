@@ -152,3 +152,94 @@ def test_an_operator_fails(arrays):
     c.unregister(b"fails", None, NONE, 0)
     with pytest.raises(Failure, match="asnp_fail: status 0 of 'fine' is no failure"):
         c.fail(0, b"fine")
+
+
+def call_as(name, arrays, device=None, dtype=NONE):
+    given = (ctypes.c_void_p * (len(arrays) + 1))(*(a.handle for a in arrays))
+    out = (ctypes.c_void_p * 1)()
+    c.called.add("asnp_call_as")
+    status = LIBRARY.asnp_call_as(name, device, dtype, len(arrays), given, 1, out)
+    if status:
+        assert not any(out)
+        raise Failure(status, LIBRARY.asnp_message().decode())
+    return Array(out[0]).numpy()
+
+
+def test_many_names_and_namespaces(arrays):
+    """More names than the table of names begins with; each is found, before and after others go."""
+    names = [f"npu::many{k}".encode() for k in range(100)]
+    version = c.registry_version()
+    for k, name in enumerate(names):
+        add(name, k + 1)
+        add(name, k + 1000, b"cpu:0", NONE, k - 50)
+    assert c.registry_version() == version + 200
+    for k, name in enumerate(names):
+        assert call(name, arrays[0]).numpy()[0] == k + 1000
+        c.unregister(name, b"cpu:0", NONE, k - 50)
+    for k, name in enumerate(names):
+        assert call(name, arrays[0]).numpy()[0] == k + 1
+    for name in names[::2]:
+        c.unregister(name, None, NONE, 0)
+    for k, name in enumerate(names[1::2]):
+        assert call(name, arrays[0]).numpy()[0] == 2 * k + 2
+        c.unregister(name, None, NONE, 0)
+    for device in (b"cpu:", b"cpu:1x", b"cpus", b":1", b"ascend:1234567890"):
+        with pytest.raises(Failure, match="it may be cpu, ascend"):
+            add(b"spam", 1, device)
+
+
+def test_what_the_call_says(arrays):
+    add(b"spam", 2)
+    add(b"spam", 3, None, F64)
+    add(b"spam", 4, b"ascend:7")
+    try:
+        single = arrays[0]
+        assert call_as(b"spam", [single])[0] == 2
+        assert call_as(b"spam", [single], None, F64)[0] == 3
+        assert call_as(b"spam", [single], b"ascend:7")[0] == 4
+        assert call_as(b"spam", [single], b"ascend:7", F64)[0] == 3
+        with pytest.raises(Failure, match="no operator 'eggs' .* on gpu"):
+            call_as(b"eggs", [single], b"gpu")
+    finally:
+        c.unregister(b"spam", None, NONE, 0)
+        c.unregister(b"spam", None, F64, 0)
+        c.unregister(b"spam", b"ascend:7", NONE, 0)
+
+
+def test_aten_names(arrays):
+    """Every elementwise operation answers under its own name and under CANN's, which is ATen's."""
+    single, double_ = arrays
+    found = Registration()
+    for name, stands_for in (("sub", "subtract"), ("eq.Tensor", "equal"), ("bitwise_not", "invert"),
+                             ("isinf", "isinf"), ("clamp", "clip"), ("relu", "relu"), ("asin", "arcsin"),
+                             ("logaddexp", "logaddexp"), ("pow.Tensor_Tensor", "power"), ("abs", "absolute"),
+                             ("round", "rint"), ("where.self", "where"), ("neg", "negative")):  # fmt: skip
+        c.find(f"aten::{name}", None, NONE, ctypes.byref(found))
+        assert (found.name.decode(), found.file, found.function) == (stands_for, b"built in", None)
+    c.find(b"aten::mm", None, NONE, ctypes.byref(found))
+    assert found.function and found.owner == b"asnumpy"
+    for name in ("aten::add_", "aten::", "aten::nothing", "add::aten", "aten::" + 40 * "x"):
+        with pytest.raises(Failure, match="no operator"):
+            c.find(name.encode(), None, NONE, ctypes.byref(found))
+    assert call(b"aten::neg", single).numpy().tolist() == [-1, -1, -1]
+    double_function = ctypes.cast(double, ctypes.c_void_p)
+    c.register_aten_op(b"neg", double_function, 5, 1)
+    c.register_aten_op(b"npu::neg", double_function, 6, 0)
+    try:
+        assert call(b"aten::neg.out", single).numpy()[0] == 5
+        assert call(b"npu::neg", single).numpy()[0] == 6
+        assert call(b"negative", single).numpy()[0] == -1
+        add(b"negative", 7, None, F64)
+        assert call(b"aten::neg", double_).numpy()[0] == 7
+        with pytest.raises(
+            Failure, match="'aten::neg' is already registered with priority 0 by asnumpy"
+        ):
+            c.register_aten_op(b"aten::neg", double_function, None, 0)
+        with pytest.raises(Failure, match="name has 206 characters; at most 127"):
+            c.register_aten_op(200 * b"x", double_function, None, 1)
+        with pytest.raises(Failure, match="'aten::mm' of priority 0 is built in"):
+            c.unregister(b"aten::mm", None, NONE, 0)
+    finally:
+        c.unregister(b"aten::neg", None, NONE, 1)
+        c.unregister(b"npu::neg", None, NONE, 0)
+        c.unregister(b"negative", None, F64, 0)

@@ -142,3 +142,169 @@ def test_threads():
     assert sorted(wins) == list(range(50)) and len(failures) == 15 * 50
     for turn in range(50):
         ops.unregister(f"race{turn}")
+
+
+def test_namespaces(added):
+    added("npu::custom_matmul_v2", lambda a, b: "any")
+    added("npu::custom_matmul_v2", lambda a, b: "single", dtype="float32")
+    single, double = asnumpy.ones((2, 2), "float32"), asnumpy.ones((2, 2))
+    call = getattr(ops, "npu::custom_matmul_v2")
+    assert (call(single, single), call(double, single)) == ("single", "any")
+    assert call.__name__ == "npu::custom_matmul_v2" and "npu::custom_matmul_v2" in repr(call)
+    assert ops.dispatch_operator("npu::custom_matmul_v2", [single, 2]) == "single"
+    assert "npu::custom_matmul_v2" not in dir(ops)
+    assert {e.name for e in ops.list()} >= {"npu::custom_matmul_v2", "add"}
+    for name in ("npu::", "::mm", "npu:mm", "npu::a b", "npu::mm.", "npu::mm.a.b", "a.b", "_x::y"):
+        with pytest.raises(ValueError, match="no name for an operator"):
+            ops.register(name, max)
+    for name in ("npu::nothing", "nothing"):
+        with pytest.raises(LookupError, match=f"no operator '{name}' is registered"):
+            ops.dispatch_operator(name, ())
+
+
+def test_context_of_a_dispatch(added):
+    added("spam", lambda *a, **k: ("any", k))
+    added("spam", lambda *a, **k: ("int8", k), dtype="int8")
+    added("spam", lambda *a, **k: ("there", k), device="ascend:7")
+    x = asnumpy.ones(2)
+    assert ops.dispatch_operator("spam", (x,), {}) == ("any", {})
+    assert ops.dispatch_operator("spam", (x,), {"dtype": "int8"}) == ("int8", {})
+    assert ops.dispatch_operator("spam", (x,), {"device": "npu:7"}) == ("there", {})
+    assert ops.dispatch_operator("spam", (x,), {"kwargs": {"k": 1}}) == ("any", {"k": 1})
+    stream = asnumpy.Stream(name="of the dispatch")
+    added("where_am_i", lambda: asnumpy.current_stream().name)
+    assert ops.dispatch_operator("where_am_i", (), {"stream": stream}) == "of the dispatch"
+    assert ops.dispatch_operator("where_am_i") != "of the dispatch"
+    with pytest.raises(ValueError, match=r"the context has \['dtpye'\]; it may have"):
+        ops.dispatch_operator("spam", (x,), {"dtpye": "int8"})
+    with pytest.raises(TypeError, match="args is a ndarray; it must be a tuple or a list"):
+        ops.dispatch_operator("spam", x)
+    with pytest.raises(LookupError, match="no operator 'nothing' is registered"):
+        ops.dispatch_operator("nothing", (x,), {"dtype": "int8"})
+
+
+ATEN = {
+    "sub": np.subtract, "mul": np.multiply, "div": np.divide, "eq.Tensor": np.equal, "pow.Tensor_Tensor": np.power,
+    "atan2": np.arctan2, "maximum": np.maximum, "mm": np.matmul, "sum": np.sum, "neg": np.negative, "abs": np.abs,
+    "bitwise_and": np.bitwise_and, "isinf": np.isinf, "relu": lambda x: np.maximum(x, 0), "asin": np.arcsin,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "rsqrt": lambda x: 1 / np.sqrt(x), "where": np.where, "round": np.rint,
+    "matmul": np.matmul, "amax": np.max, "mean": np.mean, "clamp": np.clip, "floor_divide": np.floor_divide,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATEN)
+def test_aten_names(name):
+    function = ATEN[name]
+    count = {"where": 3, "clamp": 3}.get(name, getattr(function, "nin", 1))
+    a, b = np.array([[0.25, 1.0], [0.5, 0.75]]), np.array([[2.0, 1.0], [3.0, 0.5]])
+    given = [a, b, b][:count] if name != "where" else [a > 0.4, a, b]
+    given = [x.astype(int) for x in given] if name.startswith("bitwise") else given
+    got = ops.dispatch_operator(f"aten::{name}", tuple(map(asnumpy.asarray, given)))
+    np.testing.assert_allclose(asnumpy.to_numpy(got), function(*given), rtol=1e-12)
+
+
+def test_aten_names_are_those_of_the_c_binding():
+    """Both faces answer each row's own name and its CANN operator's."""
+    words = {*asnumpy._core._cann_rows(), "mm", "bmm", "mv", "dot", "outer", "prod", "amin"}
+    assert all(ops.find(f"aten::{word}").file == "built in" for word in words)
+    assert asnumpy._core._aten_row("BitwiseNot") == asnumpy._core._aten_row("bitwise_not")
+    for name in ("aten::add_", "aten::nothing", "aten::erf_", "at::add", "npu::add"):
+        with pytest.raises(LookupError):
+            ops.find(name)
+
+
+def test_registering_aten_operators(added):
+    a, m = asnumpy.ones(3), asnumpy.ones((2, 2))
+    assert ops.dispatch_operator("aten::mm", (m, m)).tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(ValueError, match="aten::mm: argument 1 has 1 dimensions; it must have 2"):
+        ops.dispatch_operator("aten::mm", (a, m))
+    mine = ops.register_aten_op("mm", lambda a, b: "mine", 10)
+    try:
+        assert ops.dispatch_operator("aten::mm", (m, m)) == "mine"
+        assert ops.dispatch_operator("aten::mm.out", (m, m)) == "mine"
+        assert ops.list("aten::mm")[0].function is mine and len(ops.list("aten::mm")) == 2
+    finally:
+        assert ops.unregister("aten::mm", priority=10) is mine
+
+    @ops.register_aten_op("aten::sub")
+    def sub(a, b):
+        return "decorated"
+
+    assert ops.dispatch_operator("aten::sub", (a, a)) == "decorated"
+    assert ops.list("aten::sub")[0].place.startswith("test_ops at ")
+    ops.unregister("aten::sub", priority=1)
+    added("add", lambda a, b: "of the ufunc", dtype="float64")
+    assert ops.dispatch_operator("aten::add.Tensor", (a, a)) == "of the ufunc"
+    for name in ("mm", "add", "aten::add.Tensor"):
+        with pytest.raises(RuntimeError, match=r"priority 0 by asnumpy \(built in\)"):
+            ops.register_aten_op(name, max, 0)
+        with pytest.raises(ValueError, match="is built in"):
+            ops.unregister(name if "::" in name else f"aten::{name}")
+    with pytest.raises(ValueError, match="3 is no name"):
+        ops.register_aten_op(3, max)
+
+
+def test_what_was_found_is_found_anew(added):
+    """A call keeps what it found, until something is registered or removed: also one that a program holds."""
+    single, double = asnumpy.ones(2, "float32"), asnumpy.ones(2)
+    added("toast", lambda *a: 1)
+    call = ops.toast
+    assert call(single) == call(single, single) == call(double, 3) == call() == 1
+    ops.register("toast", lambda *a: 2, dtype="float32")
+    assert [call(single), call(single, single), call(single, 1.5), call(double), call()] == [
+        2,
+        2,
+        2,
+        1,
+        1,
+    ]
+    assert call(single, double) == call(double, single) == 1
+    assert (
+        call([single])
+        == call((single, single))
+        == call(np.ones(1, "f4"))
+        == call(np.float32(1))
+        == 2
+    )
+    ops.unregister("toast", dtype="float32")
+    assert call(single) == call(single, single) == call([single]) == 1
+    ops.register("eggs", lambda x: 1)
+    held = ops.eggs
+    assert held(single) == 1
+    ops.unregister("eggs")
+    with pytest.raises(LookupError, match="no operator 'eggs'"):
+        held(single)
+    with pytest.raises(AttributeError, match="no operator 'eggs'"):
+        ops.eggs  # noqa: B018
+    ops.register("eggs", lambda x: 2)
+    assert held(single) == 2 and ops.eggs is held
+    ops.unregister("eggs")
+
+
+def test_calls_while_others_register():
+    """A call sees what was registered before it began: never what was removed before it."""
+    x, stop, wrong = asnumpy.ones(2, "float32"), threading.Event(), []
+    ops.register("flips", lambda a: 0)
+
+    def watch():
+        while not stop.is_set():
+            if ops.flips(x) not in (0, 1):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=watch) for _ in range(3)]
+    for t in threads:
+        t.start()
+    try:
+        for _ in range(300):
+            ops.register("flips", lambda a: 1, dtype="float32")
+            if ops.flips(x) != 1:
+                wrong.append(2)
+            ops.unregister("flips", dtype="float32")
+            if ops.flips(x) != 0:
+                wrong.append(3)
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+        ops.unregister("flips")
+    assert wrong == []

@@ -99,3 +99,17 @@ def test_failures_cross():
     asnumpy.ops.unregister("fails")
     with pytest.raises(TypeError, match="must|object|arrays of"):
         asnumpy.ops.earlier(np.array(["a"]))
+
+
+def test_what_c_registers_is_seen_by_calls_that_were_made():
+    x = asnumpy.ones(2, "float32")
+    asnumpy.ops.register("seen", lambda a: "python")
+    try:
+        call_of = asnumpy.ops.seen
+        assert call_of(x) == "python"
+        add(b"seen", 6, None, F32)
+        assert call_of(x).tolist() == [6, 6] and call_of(asnumpy.ones(2)) == "python"
+        c.unregister(b"seen", None, F32, 0)
+        assert call_of(x) == "python"
+    finally:
+        asnumpy.ops.unregister("seen")

@@ -61,6 +61,8 @@ class CFace:
         self.library.asnp_shape.restype = ctypes.POINTER(ctypes.c_int64)
         for name in ("asnp_shape", "asnp_ndim", "asnp_dtype_of", "asnp_release"):
             getattr(self.library, name).argtypes = [ctypes.c_void_p]
+        self.version = self.library.asnp_registry_version
+        self.version.restype = ctypes.c_uint64
         self.address = ctypes.cast(self.library.asnp_register, ctypes.c_void_p).value
         self._ours = {}  # key in C's terms -> (entry, its function of C's type)
         self._kept = []  # functions of C's type that were removed: another thread may be in a call
@@ -216,7 +218,7 @@ class CFace:
 
     def entries(self):
         """What C registered itself."""
-        from ..ops import Operator
+        from ._registry import Operator
 
         found = []
         for r in self._registrations():

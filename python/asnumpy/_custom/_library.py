@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from .. import ops
+from . import _registry
 from ._two_phase import DTYPES, Number, two_phase_operators
 from ._ufunc import LoopUfunc
 
@@ -141,11 +141,11 @@ def load_library(path):
         done = []
         try:
             for name, function in functions.items():
-                ops._add(name, function, (None, None, 0), "load_library", where, 0)
+                _registry.add(name, function, (None, None, 0), "load_library", where, 0)
                 done.append(name)
         except Exception:
             for name in done:
-                ops.unregister(name)
+                _registry.remove(name, (None, None, 0))
             raise
         _loaded[where] = Library(where, functions)
         return _loaded[where]

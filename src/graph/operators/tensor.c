@@ -216,19 +216,28 @@ asn_status asn_tensor_copy_back(const asn_array *a, const asn_descriptor *d, voi
 
 /* ---- behind the caller */
 
-/* With the library's lock: what is recorded for the array is on the stream, and its
- * memory is taken, before the transfer. */
-static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *host,
-                         int priority, asn_transfer **transfer) {
+/* A copy of bytes of an array, from an offset after its first element on. */
+typedef struct {
+    bool to_device;
+    int64_t offset, bytes;
+    void *host;
+    int priority;
+} copying;
+
+/* With the library's lock: what is recorded for the array (and, where it is written, what
+ * reads it) is on the stream, and its memory is taken, before the transfer. */
+static asn_status submit(asn_dma *q, const asn_array *a, const copying *c,
+                         asn_transfer **transfer) {
     ASN_TRY(asn_capture_forbid("a transfer is queued"));
     asn_lock();
-    asn_status status = to_device ? ASN_OK : asn_trace_materialise(a->buffer, false);
+    asn_status status = asn_trace_materialise(a->buffer, c->to_device);
     if (!status) status = asn_buffer_ensure(a->buffer);
-    if (!status) status = asn_buffer_use(a->buffer, to_device);
-    if (!status)
-        status =
-            asn_dma_submit(q, to_device, host, (char *)a->buffer->data + a->layout.offset,
-                           asn_layout_nbytes(&a->layout), priority, transfer);
+    if (!status) status = asn_buffer_use(a->buffer, c->to_device);
+    if (!status) {
+        char *device = (char *)a->buffer->data + a->layout.offset + c->offset;
+        status = asn_dma_submit(q, c->to_device, c->host, device, c->bytes, c->priority,
+                                transfer);
+    }
     asn_unlock();
     return status;
 }
@@ -238,7 +247,8 @@ static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *h
 asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d, void *host, int priority,
                            asn_array *out, asn_transfer **transfer) {
     ASN_TRY(asn_tensor_new(out, d));
-    asn_status status = submit(q, true, out, host, priority, transfer);
+    copying all = {true, 0, asn_layout_nbytes(&out->layout), host, priority};
+    asn_status status = submit(q, out, &all, transfer);
     if (status) asn_array_fini(out);
     return status;
 }
@@ -264,7 +274,28 @@ asn_status asn_tensor_fetch(asn_dma *q, const asn_array *a, void *host, int prio
     ASN_TRY(asn_array_new(kept, asn_layout_dtype(&a->layout), a->layout.ndim,
                           a->layout.shape, 'C'));
     asn_status status = convert(kept, a);
-    if (!status) status = submit(q, false, kept, host, priority, transfer);
+    copying all = {false, 0, asn_layout_nbytes(&kept->layout), host, priority};
+    if (!status) status = submit(q, kept, &all, transfer);
     if (status) asn_array_fini(kept);
     return status;
+}
+
+/* (Contract in tensor.h.) Offsets count bytes of memory, which are the elements' own only
+ * where nothing lies between them and the first one comes first. */
+asn_status asn_tensor_copy_bytes(asn_dma *q, const asn_array *a, int64_t offset,
+                                 void *host, int64_t bytes, bool to_device, int priority,
+                                 asn_transfer **transfer) {
+    int64_t low, high, room = asn_layout_nbytes(&a->layout);
+    asn_layout_bounds(&a->layout, &low, &high);
+    if (high - low != room || low != a->layout.offset)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "copy: the array's elements do not lie one behind the other "
+                             "from the first one on");
+    if (offset < 0 || bytes < 0 || offset > room || bytes > room - offset)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "copy: %lld bytes from byte %lld on of an array that has %lld bytes",
+            (long long)bytes, (long long)offset, (long long)room);
+    copying c = {to_device, offset, bytes, host, priority};
+    return submit(q, a, &c, transfer);
 }

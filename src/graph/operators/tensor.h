@@ -44,6 +44,13 @@ ASN_CHECK_RESULT asn_status asn_tensor_copy_back(const asn_array *a,
 ASN_CHECK_RESULT asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d,
                                             void *host, int priority, asn_array *out,
                                             asn_transfer **transfer);
+/* Bytes of the array's own memory, from `offset` after its first element on, to the
+ * device or to the host; both places stay until the transfer ends. ValueError: past the
+ * array's end, elements with gaps. */
+ASN_CHECK_RESULT asn_status asn_tensor_copy_bytes(asn_dma *q, const asn_array *a,
+                                                  int64_t offset, void *host,
+                                                  int64_t bytes, bool to_device,
+                                                  int priority, asn_transfer **transfer);
 /* What uses the array from now on, on any stream, comes after the transfer. */
 ASN_CHECK_RESULT asn_status asn_tensor_order(asn_transfer *transfer, const asn_array *a);
 /* `kept` is a copy of the elements as they are now, row-major. */

@@ -11,6 +11,8 @@
 #include "base/settings.h"
 #include "graph/device/cann.h"
 #include "graph/device/fallback.h"
+#include "graph/lock.h"
+#include "ops/aten.h"
 
 /* _as_strided(x, shape, strides). A view with any shape and strides (bytes) inside the
  * buffer of the array: lib.stride_tricks checks nothing else. NumPy does not check at
@@ -262,6 +264,18 @@ static PyObject *f_cann_operators(PyObject *const *v) {
     return cann_names(true);
 }
 
+/* For the registry: the name of the row that an operator of ATen's is, or None. */
+static PyObject *f_aten_row(PyObject *const *v) {
+    Py_ssize_t n;
+    const char *name = PyUnicode_AsUTF8AndSize(v[0], &n);
+    if (!name) return NULL;
+    asn_lock(); /* the table of names is filled at the first look */
+    int op = asn_op_of_aten(name, (size_t)n);
+    asn_unlock();
+    if (op < 0) Py_RETURN_NONE;
+    return PyUnicode_FromString(asn_op_table[op].name);
+}
+
 /* For `asnumpy.doctor`: the CPU device's lines, of the host's beside an NPU. */
 static PyObject *f_describe(PyObject *const *v) {
     (void)v;
@@ -349,6 +363,8 @@ asn_function_def asn_engine_functions[] = {
     ASN_FUNCTION("_describe", "", f_describe, "What the CPU computes with, by lines."),
     ASN_FUNCTION("_settings", "", f_settings,
                  "(name, what it may be) of each setting of the environment."),
+    ASN_FUNCTION("_aten_row", "name", f_aten_row,
+                 "The table's row that an operator of ATen's is."),
     ASN_FUNCTION("_cann_rows", "", f_cann_rows, "The names of the table's ufuncs."),
     ASN_FUNCTION("_cann_operators", "", f_cann_operators,
                  "The operators of CANN's that the table's rows name."),
