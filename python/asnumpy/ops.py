@@ -23,10 +23,11 @@ import threading
 import numpy as _np
 
 from . import _core
+from ._custom._acl_tensor import AclTensor
 from ._custom._cann import aclnn
 from ._devices import plain_name
 
-__all__ = ["Operator", "aclnn", "find", "list", "register", "share", "unregister"]
+__all__ = ["AclTensor", "Operator", "aclnn", "find", "list", "register", "share", "unregister"]
 
 
 class Operator:
