@@ -50,7 +50,8 @@ static PyObject *f_acl_tensor(PyObject *const *v) {
     return PyLong_FromVoidPtr(tensor);
 }
 
-/* (array): what ndarray.acl_tensor makes its object of. */
+/* (array): what ndarray.acl_tensor makes its object of. Unlike _acl_tensor's, this tensor
+ * outlives the call: it owns a loan of the memory, and nobody drops it by hand. */
 static PyObject *f_acl_tensor_parts(PyObject *const *v) {
     if (asn_is_ndarray(v[0])) return asn_acl_tensor_parts(v[0]);
     PyErr_Format(PyExc_TypeError, "a tensor is made of an asnumpy array, got %s",
