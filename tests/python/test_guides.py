@@ -43,6 +43,7 @@ SAYS = {
     "profiling.md": [
         r"name +calls +total ms",
         r"synchronisations: \d+",
+        r"bubbles of stream 0: \d+, .* ms the longest\n +\d+ x ",
         r"synchronisation: the value of an element is read \(if a\[0\] < 0.01:",
         r"\d+ operations agree with numpy",
         r"1 of 1000, the worst at \(417,\): 0.2500",
