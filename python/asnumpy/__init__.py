@@ -9,6 +9,7 @@ so that importing stays cheap.
 """
 
 import importlib as _importlib
+import os as _os
 
 from . import _openblas  # noqa: F401  (before NumPy)
 
@@ -214,3 +215,5 @@ def __dir__():
 
 
 _importlib.import_module("._adapters", __name__).install()
+if _path := _os.environ.get("ASNUMPY_PROFILE"):
+    _importlib.import_module("._profile_program", __name__).begin(_path)

@@ -453,6 +453,42 @@ class profile:
 
         write(self, path)
 
+    def bubbles(self, least=1e-6):
+        """The gaps in the streams' work, longest first: nothing of a stream ran between two of its operations.
+
+        Parameters
+        ----------
+        least : float
+            Seconds: shorter gaps are left out.
+
+        Returns
+        -------
+        list of Bubble
+            Named tuples: stream, start, seconds and waited_for (a wait of the host, a plan, work of another
+            stream, or the program, which had put nothing there).
+
+        Raises
+        ------
+        ValueError
+            least is negative.
+
+        Examples
+        --------
+        >>> import asnumpy as np, time
+        >>> a = np.ones(100_000)
+        >>> with np.profile() as p:
+        ...     _ = float(np.sort(a)[0])
+        ...     time.sleep(0.02)
+        ...     _ = float(np.sort(a)[0])
+        >>> 0.02 < p.bubbles()[0].seconds < 2
+        True
+        """
+        from ._profile_bubbles import bubbles
+
+        if not least >= 0:
+            raise ValueError(f"profile: least is {least!r}; it is a number of seconds from 0 on")
+        return bubbles(self, least)
+
     def memory(self):
         """The bytes in use over time.
 

@@ -3,6 +3,8 @@
 import json
 import pathlib
 
+from ._profile_bubbles import by_stream
+
 MOST_EVENTS = 50_000  # of the page; the longest are kept
 MOST_PROGRAMS = 24  # graphs
 
@@ -62,6 +64,11 @@ def data(p):
             [why, line, v[0], v[1]]
             for (kind, why, line), v in sorted(p.totals().items(), key=lambda t: -t[1][0])
             if kind == "synchronize"
+        ],
+        "bubbles": [
+            [stream, why, n, seconds, longest]
+            for stream, (_, _, longest, whys) in by_stream(p.bubbles()).items()
+            for why, (n, seconds) in sorted(whys.items(), key=lambda w: -w[1][1])
         ],
         "programs": _programs(events),
     }

@@ -2,6 +2,8 @@
 
 import os
 
+from ._profile_bubbles import lines as bubble_lines
+
 
 def short(line):
     """The last two parts of a path, and the line."""
@@ -66,6 +68,7 @@ def summary(p, by, top):
         lines.append(f"synchronisations: {calls}")
         for (_, why, line), v in sorted(waits, key=lambda w: -w[1][0])[:top]:
             lines.append(f"  {v[0]:6d} x  {why}  {short(line)}")
+    lines += bubble_lines(p.bubbles(), top)
     plans = [r for r in rows if r.kind == "plan"]
     if plans:
         lines.append(f"plans made: {plans[0].calls}, {plans[0].seconds * 1e3:.3f} ms")

@@ -83,6 +83,11 @@ class Stream:
         """The address of its aclrtStream, with everything recorded so far put on it, for AscendCL's functions."""
         return _core._stream_handle(self._handle)
 
+    @property
+    def error(self):
+        """What failed on it, with the operation's name, until somebody waits for it and gets the exception; None."""
+        return _core._stream_error(self._handle)
+
     def synchronize(self):
         """Waits for everything put on the stream.
 
@@ -209,7 +214,8 @@ class Stream:
         return hash(("asnumpy.Stream", self.number))
 
     def __repr__(self):
-        return f"<asnumpy.Stream {self.number}: {self.name!r}, device {self.device}>"
+        failed = f", failed: {self.error}" if self.error else ""
+        return f"<asnumpy.Stream {self.number}: {self.name!r}, device {self.device}{failed}>"
 
 
 class Event:

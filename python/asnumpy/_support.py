@@ -54,6 +54,13 @@ def repr_mimebundle(a):
     return {} if text is None else {"text/html": text}
 
 
+def acl_tensor(array):
+    """An aclTensor of the program's own."""
+    from ._custom._acl_tensor import AclTensor
+
+    return AclTensor(array)
+
+
 # ---- pickling
 
 

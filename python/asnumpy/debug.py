@@ -1,4 +1,6 @@
-"""Debugging: synchronisations that a program did not mean (on_sync), and values that depart from NumPy's (compare)."""
+"""Debugging: synchronisations that a program did not mean (on_sync), values that depart from NumPy's (compare), how two
+results differ (compare_results), streams that wait for each other (check_deadlock).
+"""
 
 import collections
 import linecache
@@ -6,8 +8,11 @@ import warnings
 
 from . import _core
 from ._compare import Comparison, Departure, compare
+from ._compare_results import Difference, compare_results
+from ._deadlocks import Deadlocks, Wait, check_deadlock
 
-__all__ = ["Comparison", "Departure", "SynchronizationWarning", "compare", "on_sync", "sync_counts"]
+__all__ = ["Comparison", "Deadlocks", "Departure", "Difference", "SynchronizationWarning", "Wait", "check_deadlock",
+           "compare", "compare_results", "on_sync", "sync_counts"]  # fmt: skip
 
 
 def __dir__():

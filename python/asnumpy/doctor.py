@@ -211,6 +211,7 @@ def report(npu=False):
     if device != "none":
         rows += [tuple(line.split(": ", 1)) for line in _core._describe().splitlines()]
     rows += [*_memory(), *_kernels(), *_settings()]
+    rows += [(f"failed on {name}", message) for _, name, message in _core._stream_errors()]
     if npu or device.startswith("ascend") or _find_cann()[0] is not None:
         rows += [*_cann(), ("an NPU's fallbacks", "by what CANN documents"), *_fallbacks()]
     rows += [("to do", _advice(device))]

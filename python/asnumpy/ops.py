@@ -20,10 +20,12 @@ import sys
 from builtins import list as _list
 
 from ._custom import _registry
+from ._custom._acl_tensor import AclTensor
 from ._custom._cann import aclnn
 from ._custom._registry import Operator
 
 __all__ = [
+    "AclTensor",
     "Operator",
     "aclnn",
     "dispatch_operator",

@@ -14,6 +14,7 @@
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
 #include "runtime/streams/sync.h"
+#include "runtime/streams/uses.h"
 
 static asn_status with_buffer(asn_array *out) {
     asn_status status = asn_buffer_new(&out->buffer, asn_layout_nbytes(&out->layout));
@@ -336,6 +337,15 @@ asn_status asn_array_lend_device(const asn_array *a, void **data, asn_buffer **l
 void asn_array_take_back(asn_buffer *loan) {
     if (!loan) return;
     asn_lock();
+    asn_buffer_take_back(loan);
+    asn_buffer_release(loan);
+    asn_unlock();
+}
+
+void asn_array_take_back_device(asn_buffer *loan) {
+    if (!loan) return;
+    asn_lock();
+    asn_buffer_used_outside(loan);
     asn_buffer_take_back(loan);
     asn_buffer_release(loan);
     asn_unlock();

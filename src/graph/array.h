@@ -132,6 +132,9 @@ ASN_CHECK_RESULT asn_status asn_array_lend(const asn_array *a, void **data,
 ASN_CHECK_RESULT asn_status asn_array_lend_device(const asn_array *a, void **data,
                                                   asn_buffer **loan);
 void asn_array_take_back(asn_buffer *loan);
+/* The same from somebody who may have put work that uses the memory on streams whose
+ * handles were given out (asn_streams_handle): such work may still run. */
+void asn_array_take_back_device(asn_buffer *loan);
 /* All elements into dst, row-major. */
 ASN_CHECK_RESULT asn_status asn_array_to_host(const asn_array *a, void *dst);
 /* One element at a byte offset from element (0, ..., 0). */

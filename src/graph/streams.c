@@ -84,7 +84,7 @@ asn_status asn_streams_handle(asn_queue *q, void **out) {
     asn_status status = asn_streams_flush(q);
     if (!status) {
         asn_queue_put(q); /* what the caller will put there */
-        q->lent = true;
+        q->lent = q->known = true;
     }
     *out = q->stream;
     asn_unlock();

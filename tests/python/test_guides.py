@@ -37,13 +37,16 @@ SAYS = {
     "streams.md": [
         r"\n\d+\.\d ms, reached: True\n",
         r"deadlock: right would wait for from_left \(.*guide\.py:\d+\), which left is to record; left waits for from_right \(",
+        r"deadlock: right waits for l, .*\n  advice: merge right and left into one stream",
         r"6 \(200000,\)",
     ],
     "profiling.md": [
         r"name +calls +total ms",
         r"synchronisations: \d+",
+        r"bubbles of stream 0: \d+, .* ms the longest\n +\d+ x ",
         r"synchronisation: the value of an element is read \(if a\[0\] < 0.01:",
         r"\d+ operations agree with numpy",
+        r"1 of 1000, the worst at \(417,\): 0.2500",
     ],
 }
 

@@ -50,6 +50,15 @@ static PyObject *f_acl_tensor(PyObject *const *v) {
     return PyLong_FromVoidPtr(tensor);
 }
 
+/* (array): what ndarray.acl_tensor makes its object of. Unlike _acl_tensor's, this tensor
+ * outlives the call: it owns a loan of the memory, and nobody drops it by hand. */
+static PyObject *f_acl_tensor_parts(PyObject *const *v) {
+    if (asn_is_ndarray(v[0])) return asn_acl_tensor_parts(v[0]);
+    PyErr_Format(PyExc_TypeError, "a tensor is made of an asnumpy array, got %s",
+                 Py_TYPE(v[0])->tp_name);
+    return NULL;
+}
+
 /* (tensors): the list takes the tensors, which are not to be dropped then. */
 static PyObject *f_acl_tensor_list(PyObject *const *v) {
     aclTensor *members[ASN_MAX_DIMS];
@@ -144,6 +153,8 @@ static PyObject *f_acl_run(PyObject *const *v) {
 asn_function_def asn_acl_functions[] = {
     ASN_FUNCTION("_acl_tensor", "array, writes", f_acl_tensor,
                  "An aclTensor over the array's memory."),
+    ASN_FUNCTION("_acl_tensor_parts", "array", f_acl_tensor_parts,
+                 "(capsule, address, strides, offset, storage, its elements)"),
     ASN_FUNCTION("_acl_tensor_list", "tensors", f_acl_tensor_list,
                  "An aclTensorList, which takes the tensors."),
     ASN_FUNCTION("_acl_scalar", "data, dtype", f_acl_scalar, "An aclScalar."),

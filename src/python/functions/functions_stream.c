@@ -11,8 +11,10 @@
 #include "python/convert.h"
 #include "python/functions/function.h"
 
+#include "base/alloc.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
+#include "runtime/streams/waits.h"
 
 static const char STREAM[] = "asnumpy.stream", EVENT[] = "asnumpy.event";
 
@@ -169,6 +171,85 @@ static PyObject *f_stream_stats(PyObject *const *v) {
     return Py_BuildValue("(iiL)", all, held, (long long)asn_streams_bytes_held());
 }
 
+/* (stream): the message of the failure that it keeps until somebody waits, or None. */
+static PyObject *f_stream_error(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    char text[sizeof q->message];
+    if (!q) return NULL;
+    asn_lock(); /* not a look: polling takes in what a finished task has left */
+    bool kept = !asn_queue_poll(q) && q->kept != ASN_OK; /* without waiting */
+    memcpy(text, q->message, sizeof text);
+    asn_unlock();
+    if (!kept) Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+/* () -> [(number, name, message)] of the streams that keep a failure, in the order of
+ * their numbers: what is known by now, without looking at the device. */
+static PyObject *f_stream_errors(PyObject *const *v) {
+    (void)v;
+    PyObject *list = PyList_New(0);
+    asn_look_begin();
+    for (int i = 0; list && asn_queue_get(i); i++) {
+        asn_queue *q = asn_queue_get(i);
+        if (!q->kept) continue;
+        PyObject *row = Py_BuildValue("(iss)", q->number, q->name, q->message);
+        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    asn_look_end();
+    return list;
+}
+
+/* One wait, for asnumpy._deadlocks: (number of the waiting stream, its name, number of
+ * the wait; address and name of the event, and whether it was recorded, or None; number
+ * of the stream waited for or -1, its name, whether somebody holds that, how far it is
+ * waited for; site) */
+static PyObject *wait_to_py(const asn_wait *w) {
+    PyObject *site = asn_site_to_py(w->line);
+    PyObject *event =
+        w->event ? Py_BuildValue("(Ksi)", (unsigned long long)(uintptr_t)w->event,
+                                 w->event->name, w->event->first != NULL)
+                 : Py_NewRef(Py_None);
+    PyObject *r =
+        site && event
+            ? Py_BuildValue("(isKOisiKO)", w->from->number, w->from->name,
+                            (unsigned long long)w->number, event,
+                            w->to ? w->to->number : -1, w->to ? w->to->name : "nobody",
+                            w->to && w->to->refs, (unsigned long long)w->as_far, site)
+            : NULL;
+    Py_XDECREF(site);
+    Py_XDECREF(event);
+    return r;
+}
+
+/* The waits that last now, as rows of wait_to_py. The rows are made under the lock: names
+ * and events belong to queues that others may end. */
+static PyObject *f_stream_waits(PyObject *const *v) {
+    (void)v;
+    asn_wait *waits = NULL;
+    int num = 0, room;
+    asn_look_begin();
+    do { /* the second time they fit: the lock is held */
+        room = num;
+        asn_free(waits);
+        waits = room ? asn_calloc((size_t)room, sizeof *waits) : NULL;
+        if (room && !waits) break;
+        num = asn_waits_list(waits, room);
+    } while (num > room);
+    PyObject *list = room && !waits ? asn_raise(ASN_ERR_MEMORY) : PyList_New(num);
+    for (int i = 0; list && i < num; i++) {
+        PyObject *row = wait_to_py(&waits[i]);
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    asn_look_end();
+    asn_free(waits);
+    return list;
+}
+
 /* ---- events */
 
 /* (stream, timing, name): stream, or None: who is known to record it. */
@@ -191,9 +272,31 @@ static PyObject *f_event_new(PyObject *const *v) {
     return NULL;
 }
 
+/* (event): for messages, "event N" where the program gave it none. */
 static PyObject *f_event_name(PyObject *const *v) {
     asn_stream_event *e = event_of(v[0]);
     return e ? PyUnicode_FromString(e->name) : NULL;
+}
+
+/* (address, as _stream_waits has it; name; number of the stream that recorded it last, or
+ * None, and how many of its waits came before; the number and name of the stream that is
+ * to record it, or None) */
+static PyObject *f_event_info(PyObject *const *v) {
+    asn_stream_event *e = event_of(v[0]);
+    if (!e) return NULL;
+    asn_look_begin();
+    PyObject *by =
+        e->by ? Py_BuildValue("(is)", e->by->number, e->by->name) : Py_NewRef(Py_None);
+    PyObject *last =
+        e->recorded ? PyLong_FromLong(e->recorded->number) : Py_NewRef(Py_None);
+    unsigned long long before = e->num_holds;
+    asn_look_end();
+    PyObject *r = by && last ? Py_BuildValue("(KsOKO)", (unsigned long long)(uintptr_t)e,
+                                             e->name, last, before, by)
+                             : NULL;
+    Py_XDECREF(by);
+    Py_XDECREF(last);
+    return r;
 }
 
 /* (event, stream): marks the work that the stream has by now; an event may be recorded
@@ -294,6 +397,12 @@ asn_function_def asn_stream_functions[] = {
     ASN_FUNCTION("_stream_wait_event", "stream, event, /", f_stream_wait_event,
                  "What comes on the stream comes after the event."),
     ASN_FUNCTION("_stream_stats", "", f_stream_stats, "(streams, held, bytes)"),
+    ASN_FUNCTION("_stream_error", "stream, /", f_stream_error,
+                 "The failure that it keeps, or None."),
+    ASN_FUNCTION("_stream_errors", "", f_stream_errors, "[(number, name, message)]"),
+    ASN_FUNCTION("_stream_waits", "", f_stream_waits, "The waits that last."),
+    ASN_FUNCTION("_event_info", "event, /", f_event_info,
+                 "(address, name, recorded by, waits before that, to be recorded by)"),
     ASN_FUNCTION("_event_new", "stream, timing, name, /", f_event_new, "An event."),
     ASN_FUNCTION("_event_name", "event, /", f_event_name, "Its name."),
     ASN_FUNCTION("_event_record", "event, stream, /", f_event_record, "Records it."),

@@ -35,6 +35,7 @@ PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *
 
 /* Every method: X(name, signature as inspect shows it after self). */
 #define ASN_METHOD_LIST(X)                                                               \
+    X(acl_tensor, "/")                                                                   \
     X(all, "/, axis=None, out=None, keepdims=False, *, where=True")                      \
     X(any, "/, axis=None, out=None, keepdims=False, *, where=True")                      \
     X(argmax, "/, axis=None, out=None, *, keepdims=False")                               \
@@ -143,6 +144,9 @@ PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth);
 PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
                               PyObject *kind, PyObject *order, bool arg);
 PyObject *asn_squeeze_run(PyObject *self, PyObject *axis);
+/* acl_tensor.c: (capsule, address, strides, offset, storage, its elements) of a new
+ * aclTensor, which ends with the capsule. ValueError: CANN has none of the layout. */
+PyObject *asn_acl_tensor_parts(PyObject *self);
 /* kwargs: a dict of the ufunc's keywords, or NULL. */
 PyObject *asn_clip_run(PyObject *self, PyObject *low, PyObject *high, PyObject *out,
                        PyObject *kwargs);

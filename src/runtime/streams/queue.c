@@ -333,7 +333,7 @@ void asn_queue_close(void) {
         set_ended(q, ++q->marked);
         if (q->stream) asn_acl.aclrtDestroyStream(q->stream);
         q->stream = NULL;
-        q->busy = q->lent = false;
+        q->busy = q->lent = q->known = false;
         q->kept = ASN_OK;
     }
     asn_queue_active = &own;

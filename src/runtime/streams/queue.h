@@ -34,8 +34,9 @@ typedef struct asn_queue {
     aclrtStream stream; /* NULL: the device was closed since */
     int32_t device, number, priority, refs;
     char name[ASN_QUEUE_NAME];
-    bool busy; /* something may be queued */
-    bool lent; /* ... by others, on memory whose address they were given */
+    bool busy;  /* something may be queued */
+    bool lent;  /* ... by others, on memory whose address they were given */
+    bool known; /* others were given the stream, and may put work there at any time */
     uint64_t marked, ended, puts, puts_marked; /* tickets; calls, and those marked */
     asn_status kept;                           /* a failure until somebody waits */
     char message[512];

@@ -98,6 +98,25 @@ asn_status asn_uses_add(asn_buffer *b, bool write) {
     return add(&b->uses, asn_queue_active, write);
 }
 
+/* Without memory to note a use, the queues are waited for. */
+void asn_buffer_used_outside(asn_buffer *b) {
+    if (b->of) b = b->of;
+    for (int i = 0; asn_queue_get(i); i++) {
+        asn_queue *q = asn_queue_get(i);
+        use *u;
+        if (!q->known || !q->stream) continue;
+        asn_queue_put(q);
+        q->lent = true;
+        if (!asn_stream_many) continue; /* in order with all that comes */
+        if (use_of(&b->uses, q, &u) == ASN_OK) {
+            u->read = u->write = q->marked + 1;
+        } else {
+            asn_error_clear();
+            asn_stream_drain();
+        }
+    }
+}
+
 static int pending_queues(const uses *u, bool for_write, asn_queue **out, int num) {
     for (int i = 0; u && i < u->num; i++) {
         uint64_t ticket = for_write ? last_of(&u->of[i]) : u->of[i].write;

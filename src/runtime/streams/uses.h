@@ -24,6 +24,9 @@ ASN_CHECK_RESULT static inline asn_status asn_buffer_use(asn_buffer *b, bool wri
     if (__builtin_expect(asn_stream_many, 0)) return asn_uses_add(b, write);
     return ASN_OK;
 }
+/* Others, who know the buffer's address, may have put work that reads and writes it on
+ * the queues whose streams they were given (asn_queue.known). */
+void asn_buffer_used_outside(asn_buffer *b);
 /* The queues that the host has to wait for before it reads (or writes) the memory; out
  * has room for ASN_QUEUES. Returns how many. */
 int asn_uses_queues(const asn_buffer *b, bool for_write, asn_queue **out);

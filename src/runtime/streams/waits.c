@@ -28,7 +28,7 @@ typedef struct asn_holds {
     hold list[];
 } holds;
 
-enum { LONGEST = 32 };
+enum { LONGEST = ASN_QUEUES }; /* a cycle has every queue once at most */
 
 /* A way along the edges. */
 typedef struct {
@@ -193,6 +193,30 @@ void asn_waits_abandoned(const asn_stream_event *event) {
             asn_queue_keep(q, status);
         }
     }
+}
+
+/* What an edge leads to, as leads_to_open follows it. */
+static asn_wait wait_of(const asn_queue *q, uint64_t number, const hold *h) {
+    const asn_stream_event *e = h->event;
+    asn_wait w = {.from = q, .event = e, .number = number, .line = h->line};
+    w.to = !e ? h->of : e->first ? e->first : e->by;
+    w.as_far = !e ? h->as_far : e->first ? e->first_holds : UINT64_MAX;
+    return w;
+}
+
+int asn_waits_list(asn_wait *out, int room) {
+    int num = 0;
+    for (int i = 0; asn_queue_get(i); i++) {
+        const holds *all = asn_queue_get(i)->holds;
+        for (int k = 0; all && k < all->num; k++) {
+            const hold *h = &all->list[k];
+            if (!leads_to_open(asn_queue_get(i), h, NULL, &(path){0})) continue;
+            if (num < room)
+                out[num] = wait_of(asn_queue_get(i), all->first + (uint64_t)k, h);
+            num++;
+        }
+    }
+    return num;
 }
 
 bool asn_waits_open(void) {

@@ -27,6 +27,19 @@ void asn_waits_abandoned(const struct asn_stream_event *event);
 /* So many more events that are not recorded are waited for. */
 void asn_waits_count(int more);
 
+/* An edge of the graph, for who shows it. */
+typedef struct {
+    const asn_queue *from, *to; /* to: NULL where nobody is to record the event */
+    const struct asn_stream_event *event; /* NULL: a queue is waited for */
+    uint64_t number, as_far;              /* of the wait among those of `from`; as many of
+                                             the waits of `to` come before what is waited
+                                             for (an event to be recorded: all) */
+    asn_site line;
+} asn_wait;
+/* The waits that last, oldest first for each queue: fills up to `room`, returns how many
+ * there are. */
+int asn_waits_list(asn_wait *out, int room);
+
 /* Whether some stream waits for an event that is not recorded; whether q does, by way of
  * others or not. */
 bool asn_waits_open(void);
