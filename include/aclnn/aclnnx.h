@@ -310,6 +310,27 @@ int32_t aclnnxSource(const aclnnxProgram *program, const char *name, char *text,
  * an aclnnStatus. Thread-safe. */
 int32_t aclnnxDescribe(char *text, size_t room, size_t *length);
 
+/* Kernels of a program's own, in blocks: Ascend C's (kernel_operator.h,
+ * ascendc/launch.h), or any function. It is called once for each block, on several
+ * threads at once. Nonzero: the block failed, and has written a sentence to message (of
+ * `room` bytes); the first such block's becomes the stream's error, when all have run.
+ * find: 1 if the runtime gave the memory that p lies in, which is [*begin, *end). */
+typedef struct aclnnxBlock {
+    uint32_t index, count;
+    char *message;
+    size_t room;
+    int32_t (*find)(const void *p, uintptr_t *begin, uintptr_t *end);
+} aclnnxBlock;
+typedef int32_t (*aclnnxKernel)(void *args, const aclnnxBlock *block);
+enum { ACLNNX_MAX_BLOCKS = 65535 };
+
+/* Queues `blocks` blocks, 1 to ACLNNX_MAX_BLOCKS, in the stream's order (NULL: the
+ * default stream). It takes args, and calls drop(args) when it needs them no more, in a
+ * failure, too. name is for messages and profiles, and stays as long as the process.
+ * Returns an aclnnStatus; args NULL: there was no memory for them. Thread-safe. */
+int32_t aclnnxLaunch(const char *name, aclnnxKernel kernel, void *args,
+                     void (*drop)(void *args), uint32_t blocks, void *stream);
+
 /* Piecewise linear interpolation (numpy.interp): out[i] is the value at x[i], of n, of
  * the line through (xp[k], fp[k]), of `points`, xp ascending; left and right outside. All
  * float64 and contiguous; out may be x. */

@@ -41,6 +41,7 @@ typedef struct {
     __typeof__(aclnnxInterp) *aclnnxInterp;
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;
     __typeof__(aclnnxDescribe) *aclnnxDescribe;
+    __typeof__(aclnnxLaunch) *aclnnxLaunch;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

@@ -1,4 +1,4 @@
-"""C source text -> a shared library, by the system's compiler, kept on disk.
+"""C or C++ source text -> a shared library, by the system's compiler, kept on disk.
 
 A library's name is the hash of all it depends on: the source, the flags, the compiler and its version,
 the processor. It is built in a file of its own and renamed: processes that build the same one at once
@@ -20,10 +20,32 @@ import stat
 import subprocess
 import tempfile
 import threading
+import typing
 
 # -fno-math-errno, -fno-trapping-math: no value changes, but sqrt and comparisons become vector code.
-FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno",
+FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno",
          "-fno-trapping-math", "-fPIC", "-shared", "-Wno-unused")  # fmt: skip
+
+
+class Language(typing.NamedTuple):
+    """How sources of a language are compiled."""
+
+    name: str
+    variable: str  # of the environment, which names the compiler
+    commands: tuple  # looked for where it does not
+    flags: tuple
+    ending: str
+
+
+C = Language("C", "CC", ("cc", "gcc", "clang"), ("-std=gnu11",), ".c")
+# Hidden: two libraries of kernels must not share what their headers define.
+CPP = Language(
+    "C++",
+    "CXX",
+    ("c++", "g++", "clang++"),
+    ("-std=c++17", "-fvisibility=hidden", "-Wno-attributes"),
+    ".cpp",
+)
 
 
 class CompileError(RuntimeError):
@@ -55,17 +77,22 @@ class CompileError(RuntimeError):
 
 
 @functools.lru_cache(maxsize=8)
-def _compiler(wish):
+def _compiler(wish, language):
     """The compiler's command as a list, and what it says it is."""
-    for command in [wish] if wish else ["cc", "gcc", "clang"]:
+    for command in [wish] if wish else language.commands:
         words = shlex.split(command)
         if not (words and shutil.which(words[0])):
             continue
         told = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
         if told.returncode == 0:
             return words, told.stdout
-    looked = f"$CC is {wish!r}" if wish else "there is no cc, gcc or clang in $PATH"
-    raise CompileError(f"kernels need a C compiler, and {looked}; install one or set $CC")
+    *some, last = language.commands
+    looked = f"there is no {', '.join(some)} or {last} in $PATH"
+    if wish:
+        looked = f"${language.variable} is {wish!r}"
+    raise CompileError(
+        f"kernels need a {language.name} compiler, and {looked}; install one or set ${language.variable}"
+    )
 
 
 @functools.cache
@@ -128,16 +155,16 @@ def _is_whole(target):
     return hashlib.sha256(content[:-size]).digest() == content[-size:]
 
 
-def _build(source, target, command, name, texts):
+def _build(source, target, command, name, texts, ending):
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
-        text, made = pathlib.Path(folder, "kernel.c"), pathlib.Path(folder, "kernel.so")
+        text, made = pathlib.Path(folder, "kernel" + ending), pathlib.Path(folder, "kernel.so")
         text.write_text(source)
         done = subprocess.run(
             [*command, str(text), "-o", str(made), "-lm"],
             capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
         if done.returncode:
-            log = done.stderr.replace(str(text), "kernel.c")
+            log = done.stderr.replace(str(text), "kernel" + ending)
             raise CompileError(_message(name, command, log, texts), log, source)
         with made.open("r+b") as file:
             file.write(hashlib.sha256(file.read()).digest())
@@ -148,8 +175,8 @@ _lock = threading.Lock()
 _loaded = {}
 
 
-def compile_source(source, name, options=(), texts=None):
-    """The library of a C source.
+def compile_source(source, name, options=(), texts=None, language=C, facts=()):
+    """The library of a source.
 
     Parameters
     ----------
@@ -160,6 +187,9 @@ def compile_source(source, name, options=(), texts=None):
         Further flags.
     texts : dict, optional
         Parts of the source that are the user's, by the names that their #line directives give them.
+    language : Language, optional
+    facts : sequence of str, optional
+        What else the library depends on: headers, for instance.
 
     Returns
     -------
@@ -173,16 +203,16 @@ def compile_source(source, name, options=(), texts=None):
         The folder of compiled kernels (`cache_folder`) cannot be written; a PermissionError: it is
         another user's, or others may write to it.
     """
-    compiler, version = _compiler(os.environ.get("CC", ""))
-    command = [*compiler, *FLAGS, *options]
-    facts = "\0".join([source, *command, shutil.which(compiler[0]), version, _processor()])
-    key = hashlib.sha256(facts.encode()).hexdigest()
+    compiler, version = _compiler(os.environ.get(language.variable, ""), language)
+    command = [*compiler, *language.flags, *FLAGS, *options]
+    known = [source, *command, shutil.which(compiler[0]), version, _processor(), *facts]
+    key = hashlib.sha256("\0".join(known).encode()).hexdigest()
     target = cache_folder() / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)[:40]}-{key[:32]}.so"
     with _lock:
         if target not in _loaded:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_folder(target.parent)
             if not _is_whole(target):
-                _build(source, target, command, name, texts or {})
+                _build(source, target, command, name, texts or {}, language.ending)
             _loaded[target] = ctypes.CDLL(str(target))
         return _loaded[target]

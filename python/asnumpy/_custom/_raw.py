@@ -1,4 +1,4 @@
-"""RawKernel: a function written in C, called on the addresses of arrays."""
+"""RawKernel: a function written in C, called on the addresses of arrays, or a kernel in Ascend C."""
 
 import ctypes
 import threading
@@ -18,22 +18,32 @@ _SCALARS = {
 
 
 class RawKernel:
-    """A function written in C, called on the addresses of arrays.
+    """A function written in C, called on the addresses of arrays, or a kernel in Ascend C.
 
     Parameters
     ----------
     code : str
         C with a function void name(...) that is not static. The integers of stdint.h and C's
-        mathematics are declared.
+        mathematics are declared. In Ascend C: C++17 with a kernel of the name; kernel_operator.h
+        is included.
     name : str
         The function.
     options : sequence of str
         Further flags of the compiler.
+    language : {"c", "ascendc"}
+        "ascendc": a kernel whose blocks run on the device's threads. It is called as
+        ``kernel(arrays..., blocks=N)``; a body of one thread, with threadIdx, takes ``threads=``,
+        too.
 
     Raises
     ------
+    ValueError
+        There is no such language.
     CompileError
         At the first call: the code does not compile, or has no such function.
+    RuntimeError
+        At a call in Ascend C: the device is no CPU, or a block failed, which the message names with
+        the operation, what it got and what it takes.
 
     Notes
     -----
@@ -52,12 +62,18 @@ class RawKernel:
 
     __module__ = "asnumpy"
 
-    def __init__(self, code, name, options=()):
+    def __init__(self, code, name, options=(), language="c"):
+        if language not in ("c", "ascendc"):
+            raise ValueError(f"RawKernel: language is {language!r}; it may be 'c' or 'ascendc'")
         self.code, self.name, self.options = code, name, tuple(options)
-        self._function, self._lock = None, threading.Lock()
+        self._function, self._lock, self._ascend = None, threading.Lock(), None
+        if language == "ascendc":
+            from ._ascendc import AscendKernel
+
+            self._ascend = AscendKernel(code, name, self.options)
 
     def __repr__(self):
-        return f"<asnumpy.RawKernel {self.name!r}>"
+        return f"<asnumpy.RawKernel {self.name!r}{' in Ascend C' if self._ascend else ''}>"
 
     def compile(self):
         """Compiles now, not at the first call.
@@ -65,7 +81,7 @@ class RawKernel:
         Returns
         -------
         ctypes function
-            The compiled function.
+            The compiled function; in Ascend C the ctypes library that launches it.
 
         Raises
         ------
@@ -77,6 +93,8 @@ class RawKernel:
         >>> import asnumpy as np
         >>> _ = np.RawKernel("void nothing(void) { }", "nothing").compile()
         """
+        if self._ascend is not None:
+            return self._ascend.compile()
         with self._lock:
             if self._function is None:
                 source = PROLOGUE + part(self.name, self.code)
@@ -108,23 +126,44 @@ class RawKernel:
             f"{self.name}: argument {k} is a {type(x).__name__}; it may be an asnumpy array or a real number"
         )
 
-    def __call__(self, args, range=None):  # noqa: A002 - what it is
+    def __call__(self, *args, range=None, blocks=None, threads=None):  # noqa: A002 - what it is
         """The function on arrays and numbers.
 
         Parameters
         ----------
-        args : tuple
-            C-contiguous arrays, passed as pointers to their elements, and numbers: int as int64_t, float as
-            double, NumPy's scalars as what they are.
+        *args
+            One tuple of C-contiguous arrays, passed as pointers to their elements, and numbers: int as
+            int64_t, float as double, NumPy's scalars as what they are. In Ascend C arrays and numbers
+            themselves, these as what the kernel's parameters are.
         range : int or tuple of int, optional
             ``n`` or ``(begin, end)``: the function has two further parameters, ``int64_t begin, int64_t end``, and
-            is called with parts of the range on several threads.
+            is called with parts of the range on several threads. It may be the second argument.
+        blocks : int
+            In Ascend C: how many blocks, 1 to 65535.
+        threads : int
+            Of each block, 1 to 1024, where the code is the body of a thread (it has threadIdx).
 
         Raises
         ------
-        TypeError, ValueError
+        TypeError, ValueError, OverflowError
             An argument that has no such form.
+        RuntimeError
+            In Ascend C: a block failed, or the device is no CPU.
         """
+        if self._ascend is not None:
+            if range is not None:
+                raise TypeError(f"{self.name}: range= is for kernels in C; Ascend C takes blocks=")
+            return self._ascend(args, blocks, threads)
+        if blocks is not None or threads is not None:
+            raise TypeError(f"{self.name}: blocks= and threads= are for kernels in Ascend C")
+        if len(args) == 2 and range is None:
+            args, range = args[:1], args[1]  # noqa: A001
+        if len(args) != 1:
+            raise TypeError(f"{self.name}: takes one tuple of the arguments, got {len(args)}")
+        return self._run(args[0], range)
+
+    def _run(self, args, range):  # noqa: A002
+        """In C."""
         function = self.compile()
         if not isinstance(args, (tuple, list)):
             raise TypeError(

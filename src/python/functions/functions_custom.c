@@ -7,13 +7,14 @@
  * There are two ways of a loop. _run_loop calls it on the elements now, on several
  * threads, as a generalised ufunc's loop over arrays (runtime/loops.h). _own_loop makes
  * it an operation of fused programs, with an opcode, and _call_own_loop records it
- * (graph/trace/own_loops.h). All are private to asnumpy._custom, which checks what users
- * give. */
+ * (graph/trace/own_loops.h). Kernels in blocks (Ascend C's) go to the device that
+ * launches them. All are private to asnumpy._custom, which checks what users give. */
 #include "python/convert.h"
 #include "python/functions/function.h"
 
 #include "graph/device/fallback.h"
 #include "graph/ufunc/own_loops.h"
+#include "runtime/acl_api.h"
 #include "runtime/loops.h"
 
 /* Where an operand's elements lie: an array on a device whose memory the host reaches, or
@@ -172,23 +173,58 @@ static PyObject *f_host_access(PyObject *const *v) {
     return PyBool_FromLong(asn_device_host_access());
 }
 
-/* (name): what the policy says to an operation that the CPU computes for the device: an
- * error, a warning, or nothing. An interned name stays as long as the process, which
- * asn_fallback_begin asks for. */
-static PyObject *f_begin_fallback(PyObject *const *v) {
-    if (!PyUnicode_Check(v[0])) {
-        PyErr_Format(PyExc_TypeError, "a name is a str, got %s", Py_TYPE(v[0])->tp_name);
+/* The text of a name, interned, which stays as long as the process; NULL: it is none. */
+static const char *lasting_name(PyObject *o) {
+    if (!PyUnicode_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "a name is a str, got %s", Py_TYPE(o)->tp_name);
         return NULL;
     }
-    PyObject *name = Py_NewRef(v[0]);
+    PyObject *name = Py_NewRef(o);
     PyUnicode_InternInPlace(&name);
     const char *text = PyUnicode_AsUTF8(name);
-    if (!text) {
-        Py_DECREF(name);
-        return NULL;
-    }
+    if (!text) Py_DECREF(name);
+    return text;
+}
+
+/* (name): what the policy says to an operation that the CPU computes for the device: an
+ * error, a warning, or nothing. asn_fallback_begin asks for a name that stays. */
+static PyObject *f_begin_fallback(PyObject *const *v) {
+    const char *text = lasting_name(v[0]);
+    if (!text) return NULL;
     ASN_PY_TRY(asn_fallback_begin(text));
     if (asn_fp_check() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- kernels in blocks */
+
+/* Opens the device; whether it runs kernels that the host's compiler made. */
+static PyObject *f_launches_kernels(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_device_open());
+    return PyBool_FromLong(asn_acl.aclnnxLaunch != NULL);
+}
+
+/* (name, kernel, args, drop, blocks): launches on the default stream and waits; the
+ * arguments are aclnnxLaunch's, addresses as ints. Its first failing block is a
+ * RuntimeError. Only where _launches_kernels() is true. */
+static PyObject *f_launch_kernel(PyObject *const *v) {
+    uintptr_t kernel, args, drop;
+    int64_t blocks;
+    const char *name = lasting_name(v[0]);
+    if (!name || read_address(v[1], &kernel) < 0 || read_address(v[2], &args) < 0 ||
+        read_address(v[3], &drop) < 0 || asn_int64_from_py(v[4], &blocks) < 0)
+        return NULL;
+    int code;
+    asn_status status = ASN_OK;
+    Py_BEGIN_ALLOW_THREADS;
+    uint32_t count = blocks < 0 || blocks > UINT32_MAX ? 0 : (uint32_t)blocks;
+    code = asn_acl.aclnnxLaunch(name, (aclnnxKernel)kernel, (void *)args,
+                                (void (*)(void *))drop, count, NULL);
+    if (code == 0) code = asn_acl.aclrtSynchronizeStream(NULL);
+    if (code != 0) status = asn_acl_failed(code, "RawKernel");
+    Py_END_ALLOW_THREADS;
+    if (status) return asn_raise(status);
     Py_RETURN_NONE;
 }
 
@@ -336,6 +372,10 @@ asn_function_def asn_custom_functions[] = {
                  "Where the elements lie, once they are there."),
     ASN_FUNCTION("_host_access", "", f_host_access,
                  "Whether the host reaches the device's memory."),
+    ASN_FUNCTION("_launches_kernels", "", f_launches_kernels,
+                 "Whether the device runs kernels that the host's compiler made."),
+    ASN_FUNCTION("_launch_kernel", "name, kernel, args, drop, blocks", f_launch_kernel,
+                 "Launches a kernel in blocks, and waits for it."),
     ASN_FUNCTION("_begin_fallback", "name", f_begin_fallback,
                  "Counts an operation that the CPU does for the device, by the policy."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
