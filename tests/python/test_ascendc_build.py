@@ -128,6 +128,42 @@ def test_a_tutorials_program(project):
     )
 
 
+THREADS = """
+#include <cstdio>
+#include "acl/acl.h"
+#include "ascendc/threads.h"
+__global__ void count(int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 100 * gridDim.x + i;
+}
+int main() {
+    int out[50] = {}, wrong = 0;
+    aclInit(nullptr);
+    aclrtSetDevice(0);
+    int code = AscendC::LaunchThreads("count", count, 4, 16, nullptr, out, 50);
+    code = code ? code : aclrtSynchronizeStream(nullptr);
+    for (int i = 0; i < 50; i++) wrong += out[i] != 400 + i;
+    for (unsigned threads : {0u, 1025u}) {
+        AscendC::LaunchThreads("count", count, 4, threads, nullptr, out, 50);
+        int failed = aclrtSynchronizeStream(nullptr);
+        printf("%d %s\\n", failed, aclGetRecentErrMsg());
+    }
+    printf("%d %d\\n", code, wrong);
+    aclrtResetDevice(0);
+    return aclFinalize();
+}
+"""
+
+
+def test_bodies_of_a_thread(tmp_path):
+    (tmp_path / "threads.cpp").write_text(THREADS)
+    sh("c++", "-std=c++17", "threads.cpp", "-o", "threads", *asnumpy.acl.flags(), cwd=tmp_path)
+    none, many, done = sh(tmp_path / "threads").splitlines()
+    said = "count, block 0 of 4: threadIdx: a block of {} threads; it may have 1 to 1024"
+    assert none == "507015 " + said.format(0) and many == "507015 " + said.format(1025)
+    assert done == "0 0"
+
+
 def test_a_changed_signature_is_seen(project):
     more = project / "more.cpp"
     more.write_text(more.read_text().replace("void nothing()", "void nothing(int32_t unused)"))
