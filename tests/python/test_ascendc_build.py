@@ -48,7 +48,10 @@ scaled(GM_ADDR x, __gm__ float *y,
 #ifndef ASCENDC_CPU_DEBUG
 void scaled_do(uint32_t n, void *s, uint8_t *x, float *y) { scaled<<<n, nullptr, s>>>(x, y, 1); }
 #endif
-extern "C" __global__ __aicore__ void nothing() {}
+extern "C" __global__ __aicore__ void nothing() {
+    if (AscendC::GetBlockIdx() == 2) AscendC::printf("block %d of %d\\n", (int)AscendC::GetBlockIdx(), (int)AscendC::GetBlockNum());
+    if (AscendC::GetBlockIdx() == 2) PRINTF("no more\\n");
+}
 """
 
 MAIN = """
@@ -115,7 +118,8 @@ def project(tmp_path_factory):
 
 
 def test_a_tutorials_program(project):
-    failed, refused = sh(project / "build" / "main").splitlines()
+    *printed, failed, refused = sh(project / "build" / "main").splitlines()
+    assert printed == ["block 2 of 3", "no more"]
     assert (
         failed.startswith("507015 add_custom, block 2 of 8: DataCopyPad: ")
         and "of 20032 bytes" in failed
