@@ -62,7 +62,7 @@ template <typename D> D Neighbour(D x, bool up) {
     std::memcpy(&bits, &x, sizeof bits);
     const unsigned top = 8 * sizeof bits - 1;
     bool negative = bits >> top & 1;
-    if (!(bits << 1 & (uint64_t(2) << top) - 1)) /* a zero: the smallest number */
+    if (!(bits << 1 & ((uint64_t(2) << top) - 1))) /* a zero: the smallest number */
         bits = static_cast<decltype(bits)>(1 | (up ? 0 : uint32_t(1) << top));
     else
         bits = static_cast<decltype(bits)>(up != negative ? bits + 1 : bits - 1);

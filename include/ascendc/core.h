@@ -107,7 +107,16 @@ __aicore__ inline int64_t GetBlockIdx() {
 __aicore__ inline int64_t GetBlockNum() {
     return detail::Current("GetBlockNum").count;
 }
+
+/* What a kernel tells who debugs it, on standard output; blocks run beside each other, so
+ * their lines mix. */
+template <typename... A>
+__aicore__ inline void printf(__gm__ const char *format, A... values) {
+    std::printf(format, values...);
+}
 } // namespace AscendC
+
+#define PRINTF ::AscendC::printf
 
 /* ASSERT(condition && "what"): ends the block, and with it the kernel, when it is false.
  */

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "aclnn/aclnnx.h"
+#include "ascendc/half.h"
 #include "ascendc/queue.h"
 
 namespace AscendC {
@@ -86,6 +87,20 @@ template <typename... P> int32_t RunBlock(void *args, const aclnnxBlock *told) {
 template <typename... P> void DropCall(void *args) {
     delete static_cast<Call<P...> *>(args);
 }
+
+/* Hands a call to the stream; each: what a block runs. */
+template <typename... P, typename... A>
+uint32_t Submit(const char *name, void (*kernel)(P...), void (*each)(const Call<P...> &),
+                uint32_t blocks, uint32_t threads, void *stream, A &&...args) {
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "the kernel has another number of parameters");
+    auto *call = new (std::nothrow) Call<P...>{
+        kernel,  std::tuple<std::decay_t<P>...>(static_cast<std::decay_t<P>>(args)...),
+        nullptr, 0,
+        threads, each};
+    return static_cast<uint32_t>(
+        aclnnxLaunch(name, RunBlock<P...>, call, DropCall<P...>, blocks, stream));
+}
 } // namespace detail
 
 /* Queues `blocks` blocks of the kernel on the stream (NULL: the default one); `name`
@@ -93,14 +108,8 @@ template <typename... P> void DropCall(void *args) {
 template <typename... P, typename... A>
 uint32_t Launch(const char *name, void (*kernel)(P...), uint32_t blocks, void *stream,
                 A &&...args) {
-    static_assert(sizeof...(P) == sizeof...(A),
-                  "the kernel has another number of parameters");
-    auto *call = new (std::nothrow) detail::Call<P...>{
-        kernel,  std::tuple<std::decay_t<P>...>(static_cast<std::decay_t<P>>(args)...),
-        nullptr, 0,
-        1,       detail::RunOnce<P...>};
-    return static_cast<uint32_t>(aclnnxLaunch(name, detail::RunBlock<P...>, call,
-                                              detail::DropCall<P...>, blocks, stream));
+    return detail::Submit(name, kernel, detail::RunOnce<P...>, blocks, 1, stream,
+                          std::forward<A>(args)...);
 }
 
 namespace detail {

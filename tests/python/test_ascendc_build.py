@@ -48,7 +48,10 @@ scaled(GM_ADDR x, __gm__ float *y,
 #ifndef ASCENDC_CPU_DEBUG
 void scaled_do(uint32_t n, void *s, uint8_t *x, float *y) { scaled<<<n, nullptr, s>>>(x, y, 1); }
 #endif
-extern "C" __global__ __aicore__ void nothing() {}
+extern "C" __global__ __aicore__ void nothing() {
+    if (AscendC::GetBlockIdx() == 2) AscendC::printf("block %d of %d\\n", (int)AscendC::GetBlockIdx(), (int)AscendC::GetBlockNum());
+    if (AscendC::GetBlockIdx() == 2) PRINTF("no more\\n");
+}
 """
 
 MAIN = """
@@ -115,7 +118,8 @@ def project(tmp_path_factory):
 
 
 def test_a_tutorials_program(project):
-    failed, refused = sh(project / "build" / "main").splitlines()
+    *printed, failed, refused = sh(project / "build" / "main").splitlines()
+    assert printed == ["block 2 of 3", "no more"]
     assert (
         failed.startswith("507015 add_custom, block 2 of 8: DataCopyPad: ")
         and "of 20032 bytes" in failed
@@ -126,6 +130,42 @@ def test_a_tutorials_program(project):
         "uint32_t aclrtlaunch_scaled(uint32_t blockDim, aclrtStream stream, void * x, void * y, const uint32_t count);"
         in header
     )
+
+
+THREADS = """
+#include <cstdio>
+#include "acl/acl.h"
+#include "ascendc/threads.h"
+__global__ void count(int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 100 * gridDim.x + i;
+}
+int main() {
+    int out[50] = {}, wrong = 0;
+    aclInit(nullptr);
+    aclrtSetDevice(0);
+    int code = AscendC::LaunchThreads("count", count, 4, 16, nullptr, out, 50);
+    code = code ? code : aclrtSynchronizeStream(nullptr);
+    for (int i = 0; i < 50; i++) wrong += out[i] != 400 + i;
+    for (unsigned threads : {0u, 1025u}) {
+        AscendC::LaunchThreads("count", count, 4, threads, nullptr, out, 50);
+        int failed = aclrtSynchronizeStream(nullptr);
+        printf("%d %s\\n", failed, aclGetRecentErrMsg());
+    }
+    printf("%d %d\\n", code, wrong);
+    aclrtResetDevice(0);
+    return aclFinalize();
+}
+"""
+
+
+def test_bodies_of_a_thread(tmp_path):
+    (tmp_path / "threads.cpp").write_text(THREADS)
+    sh("c++", "-std=c++17", "threads.cpp", "-o", "threads", *asnumpy.acl.flags(), cwd=tmp_path)
+    none, many, done = sh(tmp_path / "threads").splitlines()
+    said = "count, block 0 of 4: threadIdx: a block of {} threads; it may have 1 to 1024"
+    assert none == "507015 " + said.format(0) and many == "507015 " + said.format(1025)
+    assert done == "0 0"
 
 
 def test_a_changed_signature_is_seen(project):

@@ -300,6 +300,19 @@ def test_cast_odd_and_out_of_range():
         assert cast(("int32_t", "float"), np.array([(1 << 24) + 1], np.int32), mode)[0] == expected
 
 
+def test_casts_of_tiny_numbers():
+    """Below the smallest half, on either side of 0, and above the largest."""
+    x = np.array([1e-9, -1e-9, 5e-8, -5e-8, 65519, -65519, 70000], np.float32)
+    tiny = 2.0**-24
+    for mode, expected in [("RINT", [0, 0, tiny, -tiny, 65504, -65504, np.inf]),
+                           ("FLOOR", [0, -tiny, 0, -tiny, 65504, -np.inf, 65504]),
+                           ("CEIL", [tiny, 0, tiny, 0, np.inf, -65504, np.inf]),
+                           ("TRUNC", [0, 0, 0, 0, 65504, -65504, 65504])]:  # fmt: skip
+        np.testing.assert_array_equal(
+            cast(("float", "half"), x, mode), np.array(expected, np.float16)
+        )
+
+
 def test_every_half():
     """All of them to float, and every float near one back."""
     bits = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
