@@ -8,6 +8,7 @@ ATen's names of what the library has answer with what is registered for the name
 operands (aten::add of aten::add.Tensor), and for the ufunc or function that it stands for.
 """
 
+import builtins
 import functools
 import re
 import threading
@@ -24,6 +25,9 @@ RESERVED = set()  # of names without a namespace: those of the module, which it 
 _table = {}  # name -> {(device, dtype, priority): Operator}
 _face = None  # of libasnumpy, once it is shared
 _calls = {}  # name -> what calls the operator
+# The module asnumpy.ops, where Python finds a call by itself from the second time on; not one of a built-in's name, which
+# the module's own code may mean.
+MODULE = {}
 
 
 class Operator:
@@ -322,8 +326,11 @@ def _kind_of(args):
 
 def forget():
     """Every operator looks its implementations up again. The lock is held."""
-    for call in _calls.values():
-        call.store, call.known = {}, False
+    for name, call in _calls.items():
+        call.store = {}
+        if call.known:
+            call.known = False
+            MODULE.pop(name, None)
 
 
 # Beside arrays these do not decide which implementation is taken.
@@ -385,4 +392,6 @@ def call_of(name):
             return None
         call = _calls.setdefault(name, Call(name))
         call.known = True
+        if _face is None and name.isidentifier() and not hasattr(builtins, name):
+            MODULE[name] = call
         return call
