@@ -327,7 +327,7 @@ def _kind_of(args):
 def forget():
     """Every operator looks its implementations up again. The lock is held."""
     for name, call in _calls.items():
-        call.store = {}
+        call.store, call.shared = {}, (None, {})
         if call.known:
             call.known = False
             MODULE.pop(name, None)
@@ -339,14 +339,14 @@ _NUMBERS = frozenset((int, float, bool, complex, str, type(None)))
 
 # What calls an operator. (No text of the class: each object has its own.)
 class Call:
-    __slots__ = ("__doc__", "__name__", "__qualname__", "known", "store", "version")
+    __slots__ = ("__doc__", "__name__", "__qualname__", "known", "shared", "store")
 
     def __init__(self, name):
         self.__name__ = self.__qualname__ = name
         self.__doc__ = (
             f"The registered operator {name}: calls the implementation that fits the arrays best."
         )
-        self.store, self.version, self.known = {}, None, False
+        self.store, self.shared, self.known = {}, (None, {}), False
 
     def __call__(self, *args, **kwargs):
         # The store is taken before the table is looked at: see above.
@@ -375,11 +375,14 @@ class Call:
         return f"<operator {self.__name__!r}>"
 
     def _shared_store(self):
-        """C registers and removes without telling: its version says whether it did."""
-        store, version = self.store, _face.version()
-        if version != self.version:
-            self.store, self.version = store, version = {}, version
-        return store
+        """The store where C registers and removes without telling: of the registry's present version.
+
+        Both are one object, so that another thread's change never makes an old store look new.
+        """
+        shared, version = self.shared, _face.version()
+        if shared[0] != version:
+            shared = self.shared = version, {}
+        return shared[1]
 
 
 def call_of(name):
