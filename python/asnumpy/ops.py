@@ -319,3 +319,4 @@ def __dir__():
 
 
 _registry.RESERVED.update(name for name in globals() if not name.startswith("_"))
+_registry.MODULE = globals()

@@ -281,6 +281,16 @@ def test_what_was_found_is_found_anew(added):
     ops.unregister("eggs")
 
 
+def test_names_of_builtins_leave_the_module_alone(added):
+    for name in ("sorted", "isinstance", "LookupError"):
+        added(name, lambda *a: "mine")
+        assert getattr(ops, name)(1) == getattr(ops, name)(1) == "mine"
+        assert name not in vars(ops)
+    assert "sorted" in dir(ops) and ops.list("add")
+    with pytest.raises(LookupError):
+        ops.dispatch_operator("nothing")
+
+
 def test_calls_while_others_register():
     """A call sees what was registered before it began: never what was removed before it."""
     x, stop, wrong = asnumpy.ones(2, "float32"), threading.Event(), []

@@ -111,5 +111,12 @@ def test_what_c_registers_is_seen_by_calls_that_were_made():
         assert call_of(x).tolist() == [6, 6] and call_of(asnumpy.ones(2)) == "python"
         c.unregister(b"seen", None, F32, 0)
         assert call_of(x) == "python"
+        # C has no bfloat16 in operators, and so no part in this
+        half = x.astype(asnumpy.bfloat16)
+        assert call_of(half) == "python"
+        asnumpy.ops.register("seen", lambda a: "bfloat16", dtype=asnumpy.bfloat16)
+        assert call_of(half) == "bfloat16" and call_of(x) == "python"
+        asnumpy.ops.unregister("seen", dtype=asnumpy.bfloat16)
+        assert call_of(half) == "python"
     finally:
         asnumpy.ops.unregister("seen")

@@ -141,3 +141,16 @@ def test_headers_of_operators_lie_in_aclnn_too():
     theirs = {f.name for f in (include / "aclnnop").glob("aclnn_*.h")} - {"aclnn_util.h"}
     assert theirs <= {f.name for f in (include / "aclnn").glob("*.h")}
     assert "aclnnMatmul" in (include / "aclnnop" / "aclnn_matmul.h").read_text()
+
+
+def test_benchmark(tmp_path):
+    """What benchmarks/cpp_faces.py builds runs to its end, where its device is late, too."""
+    source = ROOT / "benchmarks" / "cpp_faces.cpp"
+    run(["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", source, *acl.flags(), "-lasnumpy", "-pthread",
+         "-o", tmp_path / "faces"])  # fmt: skip
+    for arguments, place, says in (
+        ([], "cpu", "dispatch from C++ to C++"),
+        (["overlap"], "behind", "share of the copies that is hidden"),
+    ):
+        out = run([tmp_path / "faces", *arguments, "quick"], env={**PLAIN, **PLACES[place]})
+        assert says in out

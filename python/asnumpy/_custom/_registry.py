@@ -8,6 +8,7 @@ ATen's names of what the library has answer with what is registered for the name
 operands (aten::add of aten::add.Tensor), and for the ufunc or function that it stands for.
 """
 
+import builtins
 import functools
 import re
 import threading
@@ -24,6 +25,9 @@ RESERVED = set()  # of names without a namespace: those of the module, which it 
 _table = {}  # name -> {(device, dtype, priority): Operator}
 _face = None  # of libasnumpy, once it is shared
 _calls = {}  # name -> what calls the operator
+# The module asnumpy.ops, where Python finds a call by itself from the second time on; not one of a built-in's name, which
+# the module's own code may mean.
+MODULE = {}
 
 
 class Operator:
@@ -322,8 +326,11 @@ def _kind_of(args):
 
 def forget():
     """Every operator looks its implementations up again. The lock is held."""
-    for call in _calls.values():
-        call.store, call.known = {}, False
+    for name, call in _calls.items():
+        call.store, call.shared = {}, (None, {})
+        if call.known:
+            call.known = False
+            MODULE.pop(name, None)
 
 
 # Beside arrays these do not decide which implementation is taken.
@@ -332,14 +339,14 @@ _NUMBERS = frozenset((int, float, bool, complex, str, type(None)))
 
 # What calls an operator. (No text of the class: each object has its own.)
 class Call:
-    __slots__ = ("__doc__", "__name__", "__qualname__", "known", "store", "version")
+    __slots__ = ("__doc__", "__name__", "__qualname__", "known", "shared", "store")
 
     def __init__(self, name):
         self.__name__ = self.__qualname__ = name
         self.__doc__ = (
             f"The registered operator {name}: calls the implementation that fits the arrays best."
         )
-        self.store, self.version, self.known = {}, None, False
+        self.store, self.shared, self.known = {}, (None, {}), False
 
     def __call__(self, *args, **kwargs):
         # The store is taken before the table is looked at: see above.
@@ -368,11 +375,14 @@ class Call:
         return f"<operator {self.__name__!r}>"
 
     def _shared_store(self):
-        """C registers and removes without telling: its version says whether it did."""
-        store, version = self.store, _face.version()
-        if version != self.version:
-            self.store, self.version = store, version = {}, version
-        return store
+        """The store where C registers and removes without telling: of the registry's present version.
+
+        Both are one object, so that another thread's change never makes an old store look new.
+        """
+        shared, version = self.shared, _face.version()
+        if shared[0] != version:
+            shared = self.shared = version, {}
+        return shared[1]
 
 
 def call_of(name):
@@ -385,4 +395,6 @@ def call_of(name):
             return None
         call = _calls.setdefault(name, Call(name))
         call.known = True
+        if _face is None and name.isidentifier() and not hasattr(builtins, name):
+            MODULE[name] = call
         return call
