@@ -7,8 +7,7 @@
 using namespace AscendC;
 using namespace matmul;
 
-__aicore__ inline void CopyTiling(TCubeTiling *tiling, GM_ADDR tilingGm)
-{
+__aicore__ inline void CopyTiling(TCubeTiling *tiling, GM_ADDR tilingGm) {
     uint32_t *to = reinterpret_cast<uint32_t *>(tiling);
     auto from = reinterpret_cast<__gm__ uint32_t *>(tilingGm);
     for (uint32_t i = 0; i < sizeof(TCubeTiling) / sizeof(uint32_t); i++) {
@@ -16,14 +15,13 @@ __aicore__ inline void CopyTiling(TCubeTiling *tiling, GM_ADDR tilingGm)
     }
 }
 
-__aicore__ inline int32_t Smaller(int32_t x, int32_t y)
-{
+__aicore__ inline int32_t Smaller(int32_t x, int32_t y) {
     return x < y ? x : y;
 }
 
-extern "C" __global__ __aicore__ void matmul_custom(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, GM_ADDR workspace,
-                                                    GM_ADDR tilingGm)
-{
+extern "C" __global__ __aicore__ void matmul_custom(GM_ADDR a, GM_ADDR b, GM_ADDR bias,
+                                                    GM_ADDR c, GM_ADDR workspace,
+                                                    GM_ADDR tilingGm) {
     (void)workspace; // an NPU's matrix unit works there
     TPipe pipe;
     TCubeTiling tiling;
@@ -32,7 +30,8 @@ extern "C" __global__ __aicore__ void matmul_custom(GM_ADDR a, GM_ADDR b, GM_ADD
     uint32_t down = (tiling.M + tiling.singleCoreM - 1) / tiling.singleCoreM;
     uint32_t row = GetBlockIdx() % down * tiling.singleCoreM;
     uint32_t column = GetBlockIdx() / down * tiling.singleCoreN;
-    if (row >= static_cast<uint32_t>(tiling.M) || column >= static_cast<uint32_t>(tiling.N)) {
+    if (row >= static_cast<uint32_t>(tiling.M) ||
+        column >= static_cast<uint32_t>(tiling.N)) {
         return;
     }
     GlobalTensor<half> aGm, bGm;
@@ -42,8 +41,10 @@ extern "C" __global__ __aicore__ void matmul_custom(GM_ADDR a, GM_ADDR b, GM_ADD
     biasGm.SetGlobalBuffer(reinterpret_cast<__gm__ float *>(bias), tiling.N);
     cGm.SetGlobalBuffer(reinterpret_cast<__gm__ float *>(c), tiling.M * tiling.N);
 
-    Matmul<MatmulType<TPosition::GM, CubeFormat::ND, half>, MatmulType<TPosition::GM, CubeFormat::ND, half>,
-           MatmulType<TPosition::GM, CubeFormat::ND, float>, MatmulType<TPosition::GM, CubeFormat::ND, float>>
+    Matmul<MatmulType<TPosition::GM, CubeFormat::ND, half>,
+           MatmulType<TPosition::GM, CubeFormat::ND, half>,
+           MatmulType<TPosition::GM, CubeFormat::ND, float>,
+           MatmulType<TPosition::GM, CubeFormat::ND, float>>
         mm;
     REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &tiling);
     mm.SetTensorA(aGm[row * tiling.Ka]);

@@ -9,10 +9,9 @@ constexpr uint32_t TILE = 4096;
 constexpr uint32_t UNIT = 32 / sizeof(half);
 
 class KernelRelu {
-public:
+  public:
     __aicore__ inline KernelRelu() {}
-    __aicore__ inline void Init(GM_ADDR x, GM_ADDR y, uint32_t total)
-    {
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR y, uint32_t total) {
         uint32_t units = (total + UNIT - 1) / UNIT;
         uint32_t share = (units + GetBlockNum() - 1) / GetBlockNum() * UNIT;
         uint32_t begin = share * GetBlockIdx();
@@ -25,15 +24,15 @@ public:
         pipe.InitBuffer(inQueue, BUFFERS, TILE * sizeof(half));
         pipe.InitBuffer(outQueue, BUFFERS, TILE * sizeof(half));
     }
-    __aicore__ inline void Process()
-    {
+    __aicore__ inline void Process() {
         for (uint32_t at = 0; at < length; at += TILE) {
             uint32_t count = length - at < TILE ? length - at : TILE;
             LocalTensor<half> xLocal = inQueue.AllocTensor<half>();
             if (count == TILE) {
                 DataCopy(xLocal, xGm[at], count);
             } else {
-                DataCopyPad(xLocal, xGm[at], Bytes(count), DataCopyPadExtParams<half>{false, 0, 0, 0});
+                DataCopyPad(xLocal, xGm[at], Bytes(count),
+                            DataCopyPadExtParams<half>{false, 0, 0, 0});
             }
             inQueue.EnQue(xLocal);
             Compute(count);
@@ -47,13 +46,11 @@ public:
         }
     }
 
-private:
-    __aicore__ inline DataCopyExtParams Bytes(uint32_t count)
-    {
+  private:
+    __aicore__ inline DataCopyExtParams Bytes(uint32_t count) {
         return {1, static_cast<uint32_t>(count * sizeof(half)), 0, 0, 0};
     }
-    __aicore__ inline void Compute(uint32_t count)
-    {
+    __aicore__ inline void Compute(uint32_t count) {
         LocalTensor<half> xLocal = inQueue.DeQue<half>();
         LocalTensor<half> yLocal = outQueue.AllocTensor<half>();
         Relu(yLocal, xLocal, count);
@@ -68,8 +65,7 @@ private:
     uint32_t length = 0;
 };
 
-extern "C" __global__ __aicore__ void relu_custom(GM_ADDR x, GM_ADDR y, uint32_t total)
-{
+extern "C" __global__ __aicore__ void relu_custom(GM_ADDR x, GM_ADDR y, uint32_t total) {
     KernelRelu op;
     op.Init(x, y, total);
     op.Process();

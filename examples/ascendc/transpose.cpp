@@ -9,10 +9,9 @@ constexpr int32_t BUFFERS = 2;
 constexpr uint32_t SIDE = 16;
 
 class KernelTranspose {
-public:
+  public:
     __aicore__ inline KernelTranspose() {}
-    __aicore__ inline void Init(GM_ADDR x, GM_ADDR y, uint32_t rows, uint32_t columns)
-    {
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR y, uint32_t rows, uint32_t columns) {
         this->rows = rows;
         this->columns = columns;
         xGm.SetGlobalBuffer((__gm__ half *)x, static_cast<uint64_t>(rows) * columns);
@@ -20,8 +19,7 @@ public:
         pipe.InitBuffer(inQueue, BUFFERS, SIDE * SIDE * sizeof(half));
         pipe.InitBuffer(outQueue, BUFFERS, SIDE * SIDE * sizeof(half));
     }
-    __aicore__ inline void Process()
-    {
+    __aicore__ inline void Process() {
         uint32_t across = (columns + SIDE - 1) / SIDE;
         uint32_t tiles = (rows + SIDE - 1) / SIDE * across;
         for (uint32_t tile = GetBlockIdx(); tile < tiles; tile += GetBlockNum()) {
@@ -29,14 +27,14 @@ public:
         }
     }
 
-private:
-    __aicore__ inline void Turn(uint32_t row, uint32_t column)
-    {
+  private:
+    __aicore__ inline void Turn(uint32_t row, uint32_t column) {
         uint16_t height = rows - row < SIDE ? rows - row : SIDE;
         uint16_t width = columns - column < SIDE ? columns - column : SIDE;
         LocalTensor<half> xLocal = inQueue.AllocTensor<half>();
         DataCopyExtParams in{height, static_cast<uint32_t>(width * sizeof(half)),
-                             static_cast<uint32_t>((columns - width) * sizeof(half)), 0, 0};
+                             static_cast<uint32_t>((columns - width) * sizeof(half)), 0,
+                             0};
         DataCopyPad(xLocal, xGm[static_cast<uint64_t>(row) * columns + column], in,
                     DataCopyPadExtParams<half>{false, 0, 0, 0});
         inQueue.EnQue(xLocal);
@@ -59,8 +57,8 @@ private:
     uint32_t rows = 0, columns = 0;
 };
 
-extern "C" __global__ __aicore__ void transpose_custom(GM_ADDR x, GM_ADDR y, uint32_t rows, uint32_t columns)
-{
+extern "C" __global__ __aicore__ void transpose_custom(GM_ADDR x, GM_ADDR y,
+                                                       uint32_t rows, uint32_t columns) {
     if (rows == 0 || columns == 0) {
         return;
     }
