@@ -16,6 +16,7 @@ from collections import namedtuple
 import numpy as _np
 
 from asnumpy import _core
+from asnumpy import random as _random  # noqa: F401 - its first import seeds, which no trace may
 
 CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
 

@@ -1,5 +1,7 @@
 """asnumpy.jit: what the host does in a trace: random numbers, which every call draws anew, and conditions on values."""
 
+import subprocess
+import sys
 import threading
 
 import asnumpy
@@ -147,6 +149,22 @@ def test_seeding_in_the_function():
         np.random.seed(3)
         assert f(asnumpy.zeros(3)).tolist() == np.random.rand(3).tolist()
         assert float(asnumpy.random.rand()) == np.random.rand()
+
+
+def test_the_first_draw_of_a_process_may_be_in_a_function():
+    """asnumpy.random is imported when it is first used, and seeds its own generator then."""
+    program = """
+import asnumpy
+@asnumpy.jit
+def f(x):
+    asnumpy.random.seed(3)
+    return x + asnumpy.random.rand(3)
+print(*(f(asnumpy.zeros(3)).tolist() for _ in range(2)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    np.random.seed(3)
+    expected = np.random.rand(3).tolist()
+    assert done.stdout == f"{expected} {expected}\n", done.stderr
 
 
 def test_what_is_drawn_varies():
