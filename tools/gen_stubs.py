@@ -49,8 +49,8 @@ PARAMETERS = {
 # Results of functions that only AsNumpy has, where something is known of them.
 RESULTS = {
     "_b.bool": "lazy supports",
-    "int": "get_device_count",
-    "None": "synchronize",
+    "int": "get_device_count max_memory_allocated memory_allocated",
+    "None": "reset_peak_memory_stats synchronize",
     "ndarray": "from_numpy to_numpy",
     "list[Any]": "batch",
     "_contextlib.AbstractContextManager[None]": "disable_jit",

@@ -144,7 +144,8 @@ _LAZY = {
     "_streams": "Event Stream batch current_stream default_stream stream",
     "_jit": "disable_jit jit",
     "_custom": "CompileError ElementwiseKernel RawKernel ReductionKernel load_library",
-    "memory": "memory_snapshot memory_summary set_allocator_settings set_memory_limit",
+    "memory": "max_memory_allocated memory_allocated memory_snapshot memory_summary "
+    "reset_peak_memory_stats set_allocator_settings set_memory_limit",
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
 if not _core._NUMPY_2_5:  # which has no such name

@@ -1,4 +1,4 @@
-"""Prometheus metrics of a running program: time, calls, bytes and throughput of each operation, memory, waits.
+"""Prometheus metrics of a running program: time, calls, bytes and latencies of operations, memory, waits; alerts.
 
     asnumpy.monitor.serve(9400)
 
@@ -11,9 +11,10 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from . import _core
+from . import _alerts, _core
+from ._alerts import Alert
 
-__all__ = ["Server", "serve", "start", "stop"]
+__all__ = ["Alert", "Server", "alert", "serve", "start", "stop"]
 
 
 def __dir__():
@@ -56,18 +57,27 @@ def _operations():
 class _Collector:
     """What a registry asks at each scrape."""
 
-    def __init__(self, core):
+    def __init__(self, core, since):
+        from ._latencies import Latencies
+
         self._core = core
+        self._latencies = Latencies(since)
+        self._lock = threading.Lock()  # two scrapes at a time
 
     def describe(self):
         return []
 
     def collect(self):
         operations, waits = _operations()
-        yield from self._of_operations(operations)
-        yield from self._of_waits(waits)
-        yield from self._of_memory()
-        yield from self._of_engine()
+        with self._lock:
+            self._latencies.update()
+            latencies = self._of_latencies()
+        families = [
+            *self._of_operations(operations), *self._of_waits(waits), *latencies, *self._of_memory(),
+            *self._of_engine(), *self._of_streams(),
+        ]  # fmt: skip
+        _alerts.look(families)
+        return [*families, *self._of_alerts()]
 
     def _family(self, kind, name, text, labels):
         return getattr(self._core, kind + "MetricFamily")("asnumpy_" + name, text, labels=labels)
@@ -103,6 +113,51 @@ class _Collector:
             number.add_metric([why], n)
             seconds.add_metric([why], s)
         return number, seconds
+
+    def _of_latencies(self):
+        """Histograms by kind, and what two quantiles of them are."""
+        latency = self._family(
+            "Histogram",
+            "latency_seconds",
+            "How long an operation, a plan or a wait takes.",
+            ["kind"],
+        )
+        quantiles = self._family(
+            "Gauge",
+            "latency_quantile_seconds",
+            "Half and 99 in 100 are shorter.",
+            ["kind", "quantile"],
+        )
+        for kind, histogram in self._latencies.of.items():
+            latency.add_metric([kind], histogram.buckets(), histogram.seconds)
+            for share in (0.5, 0.99):
+                quantiles.add_metric([kind, str(share)], histogram.quantile(share))
+        lost = self._family(
+            "Counter", "latency_events_lost", "Events that came between scrapes.", []
+        )
+        lost.add_metric([], self._latencies.lost)
+        return latency, quantiles, lost
+
+    def _of_streams(self):
+        failed = self._family(
+            "Gauge", "stream_failed", "1: it keeps a failure until somebody waits.", ["stream"]
+        )
+        for _, name, _ in _core._stream_errors():
+            failed.add_metric([name], 1)
+        return (failed,)
+
+    def _of_alerts(self):
+        fired = self._family("Counter", "alerts", "How often a rule began to hold.", ["metric"])
+        errors = self._family("Counter", "alert_errors", "Callbacks that raised.", ["metric"])
+        sums = {}
+        for rule in _alerts.rules():
+            at = sums.setdefault(rule.metric, [0, 0])
+            at[0] += rule.fired
+            at[1] += rule.errors
+        for metric, (n, bad) in sums.items():
+            fired.add_metric([metric], n)
+            errors.add_metric([metric], bad)
+        return fired, errors
 
     def _of_memory(self):
         stats = _core.memory_stats()
@@ -161,8 +216,7 @@ def start(registry=None):
     with _lock:
         if registry in _started:
             return
-        _core._profile_start(_EVERY)
-        collector = _Collector(core)
+        collector = _Collector(core, _core._profile_start(_EVERY))
         try:
             registry.register(collector)
         except ValueError:
@@ -204,6 +258,60 @@ def stop(registry=None):
             )
         registry.unregister(_started.pop(registry))
         _core._profile_stop()
+
+
+def alert(metric, threshold, callback, *, below=False, labels=None):
+    """Adds a rule that is looked at whenever the metrics are collected.
+
+    Parameters
+    ----------
+    metric : str
+        The name of samples, as a scrape shows them: "asnumpy_memory_bytes", ...
+    threshold : float
+        The rule holds where a sample is above it.
+    callback : callable
+        Called as callback(alert, value, labels) when the rule begins to hold, on the thread that
+        collects.
+    below : bool
+        The rule holds below the threshold.
+    labels : dict of str, optional
+        Only samples with these labels count.
+
+    Returns
+    -------
+    Alert
+        Its remove() ends it.
+
+    Raises
+    ------
+    TypeError
+        The callback cannot be called, or the metric is no text.
+    ValueError
+        The threshold is no number.
+
+    Notes
+    -----
+    What the callback raises is printed to stderr and counted (errors of the alert, and the metric
+    asnumpy_alert_errors); the program goes on.
+
+    Examples
+    --------
+    >>> import asnumpy as np, prometheus_client
+    >>> registry = prometheus_client.CollectorRegistry()
+    >>> np.monitor.start(registry)
+    >>> rule = np.monitor.alert("asnumpy_memory_bytes", -1, lambda *told: print("above"))
+    >>> _ = prometheus_client.generate_latest(registry)
+    above
+    >>> rule.remove()
+    >>> np.monitor.stop(registry)
+    """
+    if not isinstance(metric, str):
+        raise TypeError(f"alert: metric is a {type(metric).__name__}; it may be a str")
+    if not callable(callback):
+        raise TypeError(f"alert: callback is a {type(callback).__name__}, which cannot be called")
+    if not isinstance(threshold, (int, float)) or threshold != threshold:
+        raise ValueError(f"alert: threshold is {threshold!r}; it may be a number")
+    return _alerts.add(metric, threshold, callback, below, labels)
 
 
 def _health():

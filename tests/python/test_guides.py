@@ -28,6 +28,7 @@ SAYS = {
     ],
     "memory.md": [
         r"in use by arrays +\d",
+        r"True True True\n",
         r"400000 \d+ step\n400000 \d+ step\n400000 \d+ step",
         r"\[\(1280000, \d+\)\]",
         r"Unable to allocate 800\d+ bytes on the device; .* the limit is 268435456",

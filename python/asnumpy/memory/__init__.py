@@ -8,6 +8,7 @@ given layout and alignment (`Descriptor`, `allocate`, `reuse`, `prepare`, `copy_
 """
 
 from .._core import empty_cache, memory_stats
+from ._allocated import max_memory_allocated, memory_allocated
 from ._leaks import Leak, LeakError, leaks
 from ._settings import reset_peak_memory_stats, set_allocator_settings, set_memory_limit
 from ._snapshot import add_hook, memory_snapshot, page, record_history, remove_hook
@@ -16,8 +17,9 @@ from ._tensors import CopyQueue, Descriptor, Transfer, allocate, copy_back, prep
 
 __all__ = [
     "CopyQueue", "Descriptor", "Leak", "LeakError", "Transfer", "add_hook", "allocate", "copy_back", "empty_cache",
-    "leaks", "memory_snapshot", "memory_stats", "memory_summary", "page", "prepare", "record_history", "remove_hook",
-    "reset_peak_memory_stats", "reuse", "set_allocator_settings", "set_memory_limit",
+    "leaks", "max_memory_allocated", "memory_allocated", "memory_snapshot", "memory_stats", "memory_summary", "page",
+    "prepare", "record_history", "remove_hook", "reset_peak_memory_stats", "reuse", "set_allocator_settings",
+    "set_memory_limit",
 ]  # fmt: skip
 
 
