@@ -34,7 +34,7 @@ PYTEST := $(PY) -m pytest -q -n auto --maxprocesses=4 tests/python
 
 # What neither fusion nor the JIT nor the device changes runs once: stubs, signatures, the front end's instructions, the
 # bench's own tests, pages; and kernels and operators of one's own, which run beside the engine, once a device.
-SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks auto auto_processes auto_reports auto_scripts pages reference site_check)
+SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks auto auto_processes auto_reports auto_scripts pages reference site_check deployment)
 SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators ascendc ascendc_vectors ascendc_moves ascendc_errors ascendc_build)
 test: ctest build docs build/torch_npu/.ready
 	$(PY) tools/operators_table.py count

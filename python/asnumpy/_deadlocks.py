@@ -26,7 +26,8 @@ class Wait(NamedTuple):
         The stream that is waited for: of an event that is not recorded yet, the one that is to
         record it.
     line : str
-        "file:line" of the program, "" where it is not known; of a planned wait "planned".
+        The program's file and line, a colon between; "" where it is not known; of a planned wait
+        "planned".
 
     Examples
     --------

@@ -23,6 +23,7 @@ from ._custom import _registry
 from ._custom._acl_tensor import AclTensor
 from ._custom._cann import aclnn
 from ._custom._registry import Operator
+from ._custom._safe import safe
 
 __all__ = [
     "AclTensor",
@@ -33,6 +34,7 @@ __all__ = [
     "list",
     "register",
     "register_aten_op",
+    "safe",
     "share",
     "unregister",
 ]
