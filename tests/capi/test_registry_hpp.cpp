@@ -6,37 +6,13 @@
 
 #include "asnumpy/registry.hpp"
 
+#include "check.hpp"
+
 using asnumpy::Array;
 using asnumpy::Arrays;
 using asnumpy::dispatch_operator;
 using asnumpy::For;
 using asnumpy::Registration;
-
-static int failures;
-
-static void check(bool ok, const char *what) {
-    if (ok) return;
-    std::printf("%s (%s)\n", what, asnp_message());
-    __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
-}
-
-// call() throws a Kind whose sentence has `text`.
-template <class Kind, class Call> static void refuses(Call call, const char *text) {
-    try {
-        call();
-    } catch (const Kind &error) {
-        if (std::strstr(error.what(), text)) return;
-        std::printf("'%s' is not in: %s\n", text, error.what());
-        failures++;
-        return;
-    } catch (const std::exception &error) {
-        std::printf("another exception for '%s': %s\n", text, error.what());
-        failures++;
-        return;
-    }
-    std::printf("nothing was thrown: %s\n", text);
-    failures++;
-}
 
 static Array full(double value, asnp_dtype dtype = ASNP_FLOAT32, int32_t ndim = 1) {
     const int64_t shape[3] = {3, 3, 3};

@@ -11,33 +11,9 @@
 
 #include "td/mm/memory_manager.h"
 
+#include "check.hpp"
+
 using namespace td::mm;
-
-static int failures;
-
-static void check(bool ok, const char *what) {
-    if (ok) return;
-    std::printf("%s (%s)\n", what, asnp_message());
-    __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
-}
-
-// call() throws a Kind (or one of its own kinds) whose sentence has `text`.
-template <class Kind, class Call> static void refuses(Call call, const char *text) {
-    try {
-        call();
-    } catch (const Kind &error) {
-        if (std::strstr(error.what(), text) && error.status() != ASNP_OK) return;
-        std::printf("'%s' is not in: %s\n", text, error.what());
-        failures++;
-        return;
-    } catch (const std::exception &error) {
-        std::printf("another exception for '%s': %s\n", text, error.what());
-        failures++;
-        return;
-    }
-    std::printf("nothing was thrown: %s\n", text);
-    failures++;
-}
 
 static MemoryManager &mm = MemoryManager::instance();
 
