@@ -130,3 +130,20 @@ def test_a_stream_shows_its_error_until_it_is_told():
     with pytest.raises(RuntimeError, match="loader waited for data"):
         waiting.synchronize()
     assert waiting.error is None and np._core._stream_errors() == []
+
+
+@pytest.mark.parametrize("order", [iter, reversed])
+def test_each_waits_for_all_before_it(order):
+    """There are 2^39 ways along these waits, and one place at the end of all; the last wait would close them."""
+    streams = [np.Stream(name=f"s{i}") for i in range(40)]
+    events = [np.Event(s, name=f"e{i}") for i, s in enumerate(streams)]
+    for i, stream in enumerate(streams):
+        for event in order(events[:i]):
+            stream.wait_event(event)
+    with pytest.raises(RuntimeError, match="deadlock: s0 would wait for e39"):
+        streams[0].wait_event(events[39])
+    assert not check() and len(check().waits) == 40 * 39 // 2
+    for stream, event in zip(streams, events, strict=True):
+        event.record(stream)
+    np.synchronize()
+    assert not check().waits

@@ -28,15 +28,22 @@ typedef struct asn_holds {
     hold list[];
 } holds;
 
-enum { LONGEST = ASN_QUEUES }; /* a cycle has every queue once at most */
+enum { LONGEST = ASN_QUEUES }; /* steps that a message tells */
 
-/* A way along the edges. */
+/* A way along the edges, for messages, and where a search has been: each queue as far as
+ * its holds were followed. They lead nowhere if the search comes there again. Without
+ * that, 40 streams that wait for each one before them would be followed along all of
+ * their 2^39 ways. */
 typedef struct {
-    int num;
+    int num, num_seen;
     struct {
         const asn_queue *from;
         const hold *by;
     } step[LONGEST];
+    struct {
+        const asn_queue *queue;
+        uint64_t as_far;
+    } seen[ASN_QUEUES];
 } path;
 
 static uint64_t count_of(const asn_queue *q) {
@@ -47,15 +54,30 @@ static bool is_open(const asn_stream_event *e) {
     return e->by && !e->recorded;
 }
 
+/* Whether the search has followed that many holds of q; from now on it has. */
+static bool was_seen(path *p, const asn_queue *q, uint64_t as_far) {
+    int i = 0;
+    while (i < p->num_seen && p->seen[i].queue != q)
+        i++;
+    if (i == p->num_seen)
+        p->seen[p->num_seen++].queue = q;
+    else if (p->seen[i].as_far >= as_far)
+        return true;
+    p->seen[i].as_far = as_far;
+    return false;
+}
+
 static bool find_open(const asn_queue *q, uint64_t as_far, const asn_queue *who, path *p);
 
 /* Whether the hold leads to an event that is not recorded yet, which `who` (NULL: anyone)
  * is to record. */
 static bool leads_to_open(const asn_queue *from, const hold *h, const asn_queue *who,
                           path *p) {
-    if (p->num == LONGEST) return false;
-    p->step[p->num].from = from;
-    p->step[p->num++].by = h;
+    const bool told = p->num < LONGEST;
+    if (told) {
+        p->step[p->num].from = from;
+        p->step[p->num++].by = h;
+    }
     const asn_stream_event *e = h->event;
     bool found;
     if (!e)
@@ -66,14 +88,15 @@ static bool leads_to_open(const asn_queue *from, const hold *h, const asn_queue 
         found = false; /* abandoned */
     else
         found = !who || e->by == who || find_open(e->by, UINT64_MAX, who, p);
-    if (!found) p->num--;
+    if (told && !found) p->num--;
     return found;
 }
 
 static bool find_open(const asn_queue *q, uint64_t as_far, const asn_queue *who,
                       path *p) {
     const holds *all = q->holds;
-    for (int i = 0; all && i < all->num && all->first + (uint64_t)i < as_far; i++)
+    if (!all || was_seen(p, q, as_far)) return false;
+    for (int i = 0; i < all->num && all->first + (uint64_t)i < as_far; i++)
         if (leads_to_open(q, &all->list[i], who, p)) return true;
     return false;
 }
@@ -137,6 +160,7 @@ static asn_status add(asn_queue *q, hold new) {
         tell(text, sizeof text, &p, 1);
         return asn_error_set(ASN_ERR_RUNTIME, "deadlock: %s", text);
     }
+    p = (path){0};
     if (!leads_to_open(q, &new, NULL, &p)) return ASN_OK;
     forget_done(q);
     holds *all = q->holds;
