@@ -63,7 +63,7 @@ void InBlock(const aclnnxBlock *told, const Range *ranges, uint32_t num, Body bo
         ~Current() { block = nullptr; }
     } current(&b);
     body();
-    CheckReturned(b);
+    CheckReturned(b, 0);
     CheckFlags(b);
 }
 

@@ -202,15 +202,18 @@ template <TPosition where = TPosition::LCM> class TBuf {
  * gave out is free again when it ends. */
 class TPipe {
   public:
-    TPipe() : used_(detail::Current("TPipe").used), before_(detail::block->pipe) {
+    TPipe()
+        : used_(detail::Current("TPipe").used), first_(detail::block->numBuffers),
+          before_(detail::block->pipe) {
         detail::block->pipe = this;
     }
     TPipe(const TPipe &) = delete;
     TPipe &operator=(const TPipe &) = delete;
+    /* Tensors that did not come back are told of when the kernel ends. */
     ~TPipe() {
         if (detail::block == nullptr) return;
-        detail::block->used = used_;
         detail::block->pipe = before_;
+        if (detail::AllReturned(*detail::block, first_)) Free();
     }
 
     /* num buffers of len bytes, rounded up to 32. */
@@ -227,14 +230,8 @@ class TPipe {
 
     /* Every buffer goes back: its tensors are not to be used any more. */
     void Reset() {
-        detail::Block &b = detail::Current("Reset");
-        detail::CheckReturned(b);
-        for (uint32_t i = 0; i < b.numBuffers; i++) {
-            b.buffers[i].generation++;
-            b.buffers[i].owner = nullptr;
-        }
-        b.numBuffers = 0;
-        b.used = used_;
+        detail::CheckReturned(detail::Current("Reset"), first_);
+        Free();
     }
     void Destroy() { Reset(); }
 
@@ -256,8 +253,19 @@ class TPipe {
     }
 
   private:
-    uint32_t used_; /* of the unified buffer, before this */
-    void *before_;  /* the pipe outside of this one */
+    /* The buffers since this one began, and their memory. */
+    void Free() {
+        detail::Block &b = *detail::block;
+        for (uint32_t i = first_; i < b.numBuffers; i++) {
+            b.buffers[i].generation++;
+            b.buffers[i].owner = nullptr;
+        }
+        b.numBuffers = first_;
+        b.used = used_;
+    }
+
+    uint32_t used_, first_; /* of the unified buffer, of the buffers, before this */
+    void *before_;          /* the pipe outside of this one */
 };
 
 /* The kernel's pipe. */

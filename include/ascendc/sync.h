@@ -77,21 +77,28 @@ inline int8_t FindEvent(const char *operation, HardEvent event) {
     Fail(operation, "all %d ids of the event are in use", EVENT_IDS);
 }
 
-/* Fails where a tensor of a queue did not come back. */
-inline void CheckReturned(const Block &b) {
-    for (uint32_t i = 0; i < b.numBuffers; i++) {
-        const Buffer &buffer = b.buffers[i];
-        if (!buffer.pooled || buffer.state == State::FREE) continue;
-        if (buffer.state == State::QUEUED)
-            Fail("EnQue",
-                 "a tensor of %u bytes is still in its queue when the kernel ends; "
-                 "every EnQue needs a DeQue",
-                 buffer.bytes);
-        Fail("AllocTensor",
-             "a tensor of %u bytes is not given back when the kernel ends; "
-             "every AllocTensor needs a FreeTensor",
+/* Whether the tensors of queues came back, of buffers from `first` on. */
+inline bool AllReturned(const Block &b, uint32_t first) {
+    for (uint32_t i = first; i < b.numBuffers; i++)
+        if (b.buffers[i].pooled && b.buffers[i].state != State::FREE) return false;
+    return true;
+}
+
+/* Fails where one did not. */
+inline void CheckReturned(const Block &b, uint32_t first) {
+    if (AllReturned(b, first)) return;
+    while (!b.buffers[first].pooled || b.buffers[first].state == State::FREE)
+        first++;
+    const Buffer &buffer = b.buffers[first];
+    if (buffer.state == State::QUEUED)
+        Fail("EnQue",
+             "a tensor of %u bytes is still in its queue when the kernel ends; "
+             "every EnQue needs a DeQue",
              buffer.bytes);
-    }
+    Fail("AllocTensor",
+         "a tensor of %u bytes is not given back when the kernel ends; "
+         "every AllocTensor needs a FreeTensor",
+         buffer.bytes);
 }
 
 /* Likewise for flags; both when the kernel's function has returned. */

@@ -90,7 +90,8 @@ template <typename T> class LocalTensor {
             detail::Fail(operation, "%s was never allocated (AllocTensor, DeQue, Get)",
                          what);
         if (buffer_->generation != generation_)
-            detail::Fail(operation, "%s is used after FreeTensor", what);
+            detail::Fail(operation, "%s is used after FreeTensor, or its TPipe's end",
+                         what);
         if (buffer_->state == detail::State::QUEUED)
             detail::Fail(operation, "%s lies in its queue: it may be used after DeQue",
                          what);

@@ -84,10 +84,11 @@ class Alert:
             s for s in samples if s.name == self.metric and self.labels.items() <= s.labels.items()
         ]
         beyond = [s for s in mine if self._holds(s.value)]
-        before, self.active = self.active, bool(beyond)
-        if before or not beyond:
-            return
-        self.fired += 1
+        with _lock:  # of two collections at a time one finds that it began to hold
+            before, self.active = self.active, bool(beyond)
+            if before or not beyond:
+                return
+            self.fired += 1
         worst = (min if self.below else max)(beyond, key=lambda s: s.value)
         try:
             self.callback(self, worst.value, dict(worst.labels))

@@ -5,14 +5,10 @@ the gap, and at least half of it, is what was waited for: a wait of the host, a 
 stream; where nothing was recorded, the program itself, which had not put anything on the stream yet.
 """
 
-import bisect
 from typing import NamedTuple
 
 PROGRAM = "the program: nothing was put on the stream"
 _WORK = ("program", "operator", "small", "to device", "to host")
-_LOOK_BACK = (
-    8  # events before a gap's end that are looked at: those that reach into it are among them
-)
 
 
 class Bubble(NamedTuple):
@@ -25,17 +21,20 @@ class Bubble(NamedTuple):
 
 
 class _Timeline:
-    """Events in the order of their beginnings, each with the name that a gap is given by it."""
+    """Events that may cover a gap, each with the name that the gap is given by it. Gaps are asked for in their order:
+    what is over before one is over before all that follow."""
 
     def __init__(self, named):
-        self.events = sorted(named, key=lambda pair: pair[0].start)
-        self.starts = [e.start for e, _ in self.events]
+        self.coming = sorted(named, key=lambda pair: pair[0].start, reverse=True)
+        self.running = []
 
     def covering(self, begin, end):
         """(seconds, name) of what covers the largest part of the gap."""
-        last = bisect.bisect_left(self.starts, end)
+        while self.coming and self.coming[-1][0].start < end:
+            self.running.append(self.coming.pop())
+        self.running = [pair for pair in self.running if pair[0].start + pair[0].seconds > begin]
         most = 0.0, PROGRAM
-        for e, name in self.events[max(0, last - _LOOK_BACK) : last]:
+        for e, name in self.running:
             most = max(most, (min(end, e.start + e.seconds) - max(begin, e.start), name))
         return most
 

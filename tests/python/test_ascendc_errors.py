@@ -31,6 +31,15 @@ BODIES = {
     "after_free": ("in.FreeTensor(t); Abs(t, t, 8);", r"Abs: dst is used after FreeTensor"),
     "after_free_again": ("in.FreeTensor(t); LocalTensor<float> u = in.AllocTensor<float>(); Abs(u, t, 8);",
                          r"Abs: src is used after FreeTensor"),
+    "pipe_gone": ("LocalTensor<float> u; { TPipe p; TBuf<> b; p.InitBuffer(b, 64); u = b.Get<float>(); }"
+                  "in.FreeTensor(t); Abs(u, u, 8);", r"Abs: dst is used after FreeTensor, or its TPipe's end"),
+    "pipe_gone_anew": ("LocalTensor<float> u; { TPipe p; TBuf<> b; p.InitBuffer(b, 64); u = b.Get<float>(); }"
+                       "TBuf<> c; pipe.InitBuffer(c, 64); in.FreeTensor(t); Abs(c.Get<float>(), u, 8);",
+                       r"Abs: src is used after FreeTensor, or its TPipe's end"),
+    "pipe_left": ("{ TPipe p; TQue<QuePosition::VECIN, 1> q; p.InitBuffer(q, 1, 32); (void)q.AllocTensor<float>(); }"
+                  "in.FreeTensor(t);", r"AllocTensor: a tensor of 32 bytes is not given back"),
+    "many_pipes": ("for (int i = 0; i < 1000; i++) { TPipe p; TBuf<> b; p.InitBuffer(b, 64); }"
+                   "in.FreeTensor(t);", None),
     "in_its_queue": ("in.EnQue(t); Abs(t, t, 8);", r"Abs: dst lies in its queue"),
     "free_twice": ("in.FreeTensor(t); in.FreeTensor(t);", r"FreeTensor: the tensor is used after FreeTensor"),
     "other_queue": ("out.FreeTensor(t);", r"FreeTensor: the tensor is another queue's"),
@@ -125,6 +134,10 @@ def test_mistake(name):
         run(name)
     assert "broken, block 0 of 1: " in str(caught.value)
     run("fine")
+
+
+def test_a_pipe_gives_back_what_it_had():
+    run("many_pipes")
 
 
 def test_the_first_block_that_fails_is_named():

@@ -20,8 +20,9 @@ def validator():
     return pytest.importorskip("kubernetes_validate", reason="needs kubernetes-validate")
 
 
-def test_the_manifest_is_valid(validator):
-    for document in documents("npu.yaml"):
+@pytest.mark.parametrize("name", ["monitor.yaml", "npu.yaml"])
+def test_the_manifest_is_valid(validator, name):
+    for document in documents(name):
         validator.validate(document, validator.latest_version(), strict=True)
 
 
@@ -41,9 +42,20 @@ def a_limit_that_is_a_list(deployment, scaler):
     deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = ["1"]
 
 
+def a_text_for_a_port(deployment, scaler):
+    port = deployment["spec"]["template"]["spec"]["containers"][0]["ports"][0]
+    port["containerPort"] = "9400"
+
+
 @pytest.mark.parametrize(
     "spoil",
-    [a_field_that_is_none, a_text_for_a_number, a_probe_of_two_kinds, a_limit_that_is_a_list],
+    [
+        a_text_for_a_port,
+        a_field_that_is_none,
+        a_text_for_a_number,
+        a_probe_of_two_kinds,
+        a_limit_that_is_a_list,
+    ],
 )
 def test_mistakes_are_found(validator, spoil):
     deployment, _, scaler = found = documents("npu.yaml")
@@ -53,8 +65,12 @@ def test_mistakes_are_found(validator, spoil):
             validator.validate(document, validator.latest_version(), strict=True)
 
 
-def test_the_parts_fit_together():
-    deployment, service, scaler = documents("npu.yaml")
+@pytest.mark.parametrize("name", ["monitor.yaml", "npu.yaml"])
+def test_the_parts_fit_together(name):
+    (config,) = (d for d in documents("monitor.yaml") if d["kind"] == "ConfigMap")
+    deployment, service = (
+        next(d for d in documents(name) if d["kind"] == kind) for kind in ("Deployment", "Service")
+    )
     pod = deployment["spec"]["template"]
     (container,) = pod["spec"]["containers"]
     (port,) = container["ports"]
@@ -64,9 +80,23 @@ def test_the_parts_fit_together():
     assert service["spec"]["ports"][0]["targetPort"] == port["name"]
     assert pod["metadata"]["annotations"]["prometheus.io/port"] == str(port["containerPort"])
     env = {e["name"]: e["value"] for e in container["env"]}
-    assert env["METRICS_PORT"] == str(port["containerPort"]) and env["ASNUMPY_DEVICE"] == "ascend"
-    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+    assert env["METRICS_PORT"] == str(port["containerPort"])
+    for probe in (probe for probe in container if probe.endswith("Probe")):
         assert container[probe]["httpGet"] == {"path": "/healthz", "port": port["name"]}
+    assert {"livenessProbe", "readinessProbe"} <= container.keys()
+    # The program is the one of monitor.yaml, and every volume is mounted.
+    volumes = {v["name"]: v for v in pod["spec"]["volumes"]}
+    mounted = {m["name"]: m["mountPath"] for m in container["volumeMounts"]}
+    assert volumes["program"]["configMap"]["name"] == config["metadata"]["name"]
+    assert container["command"][1] == f"{mounted['program']}/{next(iter(config['data']))}"
+    assert set(volumes) == set(mounted)
+
+
+def test_pods_with_npus():
+    deployment, _, scaler = documents("npu.yaml")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "ASNUMPY_DEVICE", "value": "ascend"} in container["env"]
+    assert "startupProbe" in container
     target = scaler["spec"]["scaleTargetRef"]
     assert (target["kind"], target["name"]) == ("Deployment", deployment["metadata"]["name"])
     assert (scaler["spec"]["minReplicas"], scaler["spec"]["maxReplicas"]) == (1, 10)
@@ -75,16 +105,6 @@ def test_the_parts_fit_together():
     requests, limits = (container["resources"][part] for part in ("requests", "limits"))
     assert requests["cpu"] and requests["huawei.com/Ascend910"] == "1"
     assert limits["huawei.com/Ascend910"] == "1"
-
-
-def test_the_program_is_monitors():
-    config = documents("monitor.yaml")[0]
-    (container,) = documents("npu.yaml")[0]["spec"]["template"]["spec"]["containers"]
-    volumes = documents("npu.yaml")[0]["spec"]["template"]["spec"]["volumes"]
-    assert volumes[0]["configMap"]["name"] == config["metadata"]["name"]
-    mounted = {m["name"]: m["mountPath"] for m in container["volumeMounts"]}
-    assert container["command"][1] == f"{mounted['program']}/{next(iter(config['data']))}"
-    assert {v["name"] for v in volumes} == set(mounted)
 
 
 def instructions():

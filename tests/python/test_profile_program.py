@@ -40,6 +40,16 @@ def test_gaps_and_what_covers_them():
     assert found(*work, least=3) == [(0, 4, 6, PROGRAM)] and found(*work, least=7) == []
 
 
+def test_a_long_wait_behind_many_short_events():
+    """What covers a gap may have begun long before it, with other streams' work since."""
+    short = [event("operator", 0.1 + k * 0.01, 0.001, stream=1) for k in range(500)]
+    told = found(
+        event("operator", 0, 0.05), event("synchronize", 0.06, 9, name="all of it"), *short,
+        event("operator", 6, 1), event("operator", 8, 1),
+    )  # fmt: skip
+    assert [(t[0], t[3]) for t in told] == [(0, "the host: all of it")] * 2
+
+
 def test_streams_have_bubbles_of_their_own():
     events = [
         event("program", 0, 1, 1),
