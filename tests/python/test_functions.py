@@ -6,6 +6,8 @@ import asnumpy
 import numpy as np
 import pytest
 from function_expressions import EXPRESSIONS, VALUES
+from hypothesis import given
+from hypothesis import strategies as st
 from oracle import same
 
 
@@ -60,6 +62,26 @@ def test_invalid_tolerances_warn():
             RuntimeWarning, match="One of rtol or atol is not valid, atol: inf, rtol: 1"
         ):
             np_.isclose(np_.arange(3.0), 1, atol=np.inf, rtol=1)
+
+
+@given(st.data())
+def test_pieces_that_do_not_fit(data):
+    """NumPy's words for arrays that cannot be joined, or its result; an extent of one is no wildcard."""
+    first = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    shapes = [first]
+    for _ in range(data.draw(st.integers(1, 3))):
+        shape = list(first)
+        shape[data.draw(st.integers(0, len(shape) - 1))] = data.draw(st.integers(0, 3))
+        shapes.append(shape[1:] if data.draw(st.integers(0, 9)) == 0 else shape)
+    axis = data.draw(st.integers(0, len(first) - 1))
+    told = []
+    for np_ in (np, asnumpy):
+        pieces = [np_.arange(float(np.prod(s))).reshape(s) for s in shapes]
+        try:
+            told.append(np.asarray(np_.concatenate(pieces, axis)).tolist())
+        except ValueError as error:
+            told.append((type(error).__name__, str(error)))
+    assert told[1] == told[0], shapes
 
 
 def test_sequence_concatenation_is_refused():

@@ -225,6 +225,22 @@ def test_a_held_generator_is_refused_not_waited_for():
     assert f().tolist() == np.random.default_rng(1).random(3).tolist()
 
 
+def test_a_replay_waits_for_the_generators_lock():
+    g = asnumpy.random.default_rng(1)
+    f = asnumpy.jit(lambda: g.random(3))
+    want = np.random.default_rng(1)
+    assert f().tolist() == want.random(3).tolist()
+    drawn = []
+    thread = threading.Thread(target=lambda: drawn.append(f().tolist()))
+    with g.bit_generator.lock:
+        thread.start()
+        thread.join(0.2)
+        assert not drawn
+        assert g.random(2).tolist() == want.random(2).tolist()
+    thread.join(60)
+    assert drawn == [want.random(3).tolist()]
+
+
 def test_threads_draw_in_turns():
     """Replays on two threads and draws beside them take the generator's numbers, each once."""
     g = asnumpy.random.default_rng(9)
@@ -306,6 +322,17 @@ def test_bincount():
         g(asnumpy.array(at[0]))
     with pytest.raises(ValueError, match="5 or more"):
         asnumpy.jit(lambda i: asnumpy.bincount(i, minlength=5))(asnumpy.array([7]))
+
+
+def test_bincount_of_the_greatest_element():
+    """What a dtype rules out is not looked at; its greatest element is not ruled out by itself."""
+    dtype, most = "u1", 255
+    last = np.array([0, most, most], dtype)
+    short = asnumpy.jit(lambda i: asnumpy.bincount(i, minlength=most))
+    same(short(asnumpy.array([0, 1, 1], dtype)), np.bincount([0, 1, 1], minlength=most))
+    with pytest.raises(ValueError, match=f"an element is {most} or more"):
+        short(asnumpy.array(last))
+    check(lambda np, i: np.bincount(i, minlength=most + 1), (last,), (last[::-1].copy(),))
 
 
 host_sorts = pytest.mark.skipif(

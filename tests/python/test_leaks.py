@@ -35,8 +35,9 @@ I = np.array([0, 1, 0])
 T = A > 3
 K = A.astype("i8") - 7
 SMALL = np.arange(12.0).reshape(3, 4)
+G = np.random.default_rng(1)
 
-GIVEN = {"np": np, "A": A, "B": B, "I": I, "T": T, "K": K, "SMALL": SMALL, "LARGE": LARGE}
+GIVEN = {"np": np, "A": A, "B": B, "I": I, "T": T, "K": K, "SMALL": SMALL, "LARGE": LARGE, "G": G}
 GOOD = """
 A + B | A[0] | A[..., 1] | A[:, I] | A[I, I] | A[:, None] | A[T] | A.T + A
 A.sum() | A.sum(axis=(0, 5)) | A.max(axis=-1) | A.argmax(axis=3) | np.sort(A, 4) | np.argsort(A, 0) | np.cumsum(A, axis=7)
@@ -52,12 +53,15 @@ np.lexsort((A[0], B[0])) | np.compress([True, False], A, 2) | np.choose(I, (I, I
 np.ldexp(A, K) | np.ldexp(A, -K) | np.logaddexp(A, B) | np.hypot(A, B) | np.cbrt(A) | np.heaviside(A, B) | np.float_power(A, 0.5)
 np.divmod(A, B) | np.modf(A) | np.frexp(A) | np.nextafter(A, B) | np.clip(A, 1, 2) | np.isclose(A, B) | np.cov(SMALL) | np.gcd(K, 6)
 np.ascontiguousarray(A.T) | np.asarray(A).to_numpy() | np.linalg.svd(SMALL) | np.trace(A) | np.diagonal(A, 0, 2, 5) | A.tolist()
+G.random(A.shape) | G.normal(size=A.shape) | G.integers(9, size=A.shape) | G.permuted(A, axis=3) | G.choice(A, 2, axis=4)
+np.jit(lambda a: np.sin(a) * a + 1)(A) | np.jit(lambda: G.random(A.shape))()
 """
 CHANGES = """
 x[:, I] = A[:, I] | x[0] = 1.0 | x[T] = 2.5 | x[I] = B[0] | x[...] = B | x[:, :, I, :, I[:, None]] = 1.0 | x += A | x.T[...] = A
 np.add.at(x, (0, I), 1.0) | np.copyto(x, B, where=T) | np.putmask(x, T, B) | x.sort(3) | x[:, None][0] = A[:1] | np.add(A, B, out=x)
 x[T] = A[T] | x.flat[5] = 1 | x.fill(2) | np.put(x, I, 3.0) | x[:1, ..., I] = np.arange(3.0) | np.sum(A, axis=0, out=x[0])
 np.cumsum(A, 4, out=x) | np.add.accumulate(A, 4, out=x) | np.mean(A, 0, out=x[0]) | np.var(A, 0, out=x[0])
+G.random(out=x) | G.shuffle(x) | np.jit(lambda a: a.__iadd__(1))(x)
 """
 BAD = """
 A + A[..., :1].reshape(2, -1)[:, :3] | A[5] | A[:, [7]] | A[(0,) * 13] | A.reshape(3, 5) | A.sum(axis=99) | np.sort(A, 20) | A @ SMALL
