@@ -15,29 +15,6 @@
 #include "graph/ufunc/truth.h"
 #include "graph/device/operator.h"
 
-/* NumPy's error for a piece that does not fit the first one. */
-static asn_status check_piece(const asn_layout *first, const asn_layout *l, int axis,
-                              int at) {
-    if (l->ndim != first->ndim)
-        return asn_error_set(
-            ASN_ERR_VALUE,
-            "all the input array dimensions except for the concatenation axis "
-            "must match exactly, but along dimension 0, the array at index 0 "
-            "has %d dimension(s) and the array at index %d has %d "
-            "dimension(s)",
-            first->ndim, at, l->ndim);
-    for (int d = 0; d < l->ndim; d++)
-        if (d != axis && l->shape[d] != first->shape[d])
-            return asn_error_set(
-                ASN_ERR_VALUE,
-                "all the input array dimensions except for the concatenation "
-                "axis must match exactly, but along dimension %d, the array "
-                "at index 0 has size %lld and the array at index %d has size "
-                "%lld",
-                d, (long long)first->shape[d], at, (long long)l->shape[d]);
-    return ASN_OK;
-}
-
 /* Copies a piece into its place, at `at` along the axis of the target. */
 static asn_status copy_piece(const asn_array *target, const asn_array *piece, int axis,
                              int64_t at, asn_casting casting) {
@@ -139,7 +116,6 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
     memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
     for (int i = 0; i < n; i++) {
         const asn_layout *l = &arrays[i]->layout;
-        ASN_TRY(check_piece(first, l, axis, i));
         if (!asn_add_size(total, l->shape[axis], &total)) return asn_layout_too_big();
     }
     shape[axis] = total;
