@@ -163,6 +163,7 @@ lint: setup
 	$(PY) tools/check_layers.py
 	$(PY) tools/check_types.py
 	$(PY) tools/check_names.py
+	$(PY) tools/check_functions.py
 	$(PY) tools/check_abi.py
 	$(PY) tools/check_rows.py names
 	$(PY) tools/check_text.py

@@ -40,7 +40,7 @@ FILES = ["src/graph/**/*.c", "src/device/cpu/fused/*.c", "src/device/cpu/jit/*.c
 # Names of C tests (regular expressions), before and after the Python tests.
 GRAPH_TESTS = ["graph_fuse1", "loops_fuse1", "graph_fuse0", "loops_fuse0"]
 C_TESTS = {
-    "src/graph": (GRAPH_TESTS, ["capi_(faults|threads|streams|numpy)", "memory"]),
+    "src/graph": (GRAPH_TESTS, ["capi_(faults|faults_fuse0|threads|streams|numpy)", "memory"]),
     "src/device/cpu": (
         [
             *(f"test_cpu_{name}_avx512" for name in ("fused", "prepared", "jit", "reduce")),
@@ -48,6 +48,7 @@ C_TESTS = {
         ],
         [
             "test_cpu_(fused|prepared|jit|reduce)_(avx2|baseline)",
+            "test_source.*",
             "test_cpu_pool_avx512",
             "abi_(op_errors|op_objects)",
             "fuzz_program_bytes",

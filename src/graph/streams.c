@@ -74,14 +74,15 @@ asn_status asn_streams_set_current(asn_queue *q) {
     return ASN_OK;
 }
 
-asn_status asn_streams_flush(const asn_queue *q) {
+/* Puts what is recorded for q there. */
+static asn_status flush(const asn_queue *q) {
     return q == asn_queue_active ? asn_trace_flush() : ASN_OK;
 }
 
 asn_status asn_streams_handle(asn_queue *q, void **out) {
     ASN_TRY(asn_capture_forbid("a stream's handle is asked for"));
     asn_lock();
-    asn_status status = asn_streams_flush(q);
+    asn_status status = flush(q);
     if (!status) {
         asn_queue_put(q); /* what the caller will put there */
         q->lent = q->known = true;
@@ -189,7 +190,7 @@ asn_status asn_streams_synchronize(asn_queue *q, const char *why) {
     asn_lock();
     asn_status status = ASN_OK;
     if (q->busy || q == asn_queue_active) status = asn_sync_begin(why, &mark);
-    if (!status) status = asn_streams_flush(q);
+    if (!status) status = flush(q);
     if (!status) status = asn_stream_many ? wait_queue(q, true) : asn_stream_wait();
     asn_sync_end(why, mark);
     asn_unlock();
@@ -222,7 +223,7 @@ asn_status asn_streams_synchronize_event(asn_stream_event *e) {
 
 asn_status asn_streams_query(asn_queue *q, bool *out) {
     asn_lock();
-    asn_status status = asn_streams_flush(q);
+    asn_status status = flush(q);
     if (!status) *out = asn_queue_poll(q);
     asn_unlock();
     return status;
@@ -240,7 +241,7 @@ asn_status asn_streams_follow(asn_queue *q, asn_queue *of) {
 asn_status asn_streams_record(asn_stream_event *e, asn_queue *q) {
     ASN_TRY(asn_capture_forbid("an event is recorded"));
     asn_lock();
-    asn_status status = asn_streams_flush(q);
+    asn_status status = flush(q);
     if (!status) status = asn_stream_event_record(e, q);
     asn_unlock();
     return status;
@@ -249,7 +250,7 @@ asn_status asn_streams_record(asn_stream_event *e, asn_queue *q) {
 asn_status asn_streams_wait_event(asn_queue *q, asn_stream_event *e) {
     ASN_TRY(asn_capture_forbid("a stream waits for an event"));
     asn_lock();
-    asn_status status = asn_streams_flush(q);
+    asn_status status = flush(q);
     if (!status) status = asn_stream_event_wait(e, q);
     asn_unlock();
     return status;

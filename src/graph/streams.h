@@ -24,8 +24,6 @@ ASN_CHECK_RESULT asn_status asn_streams_new(asn_queue **out, int priority,
 /* Makes q (NULL: the library's own) current in the calling thread, which goes on holding
  * what it held. ValueError: q is on another device. */
 ASN_CHECK_RESULT asn_status asn_streams_set_current(asn_queue *q);
-/* Puts what is recorded for q there. */
-ASN_CHECK_RESULT asn_status asn_streams_flush(const asn_queue *q);
 
 /* Its aclrtStream, for somebody else's work behind what is recorded for it. */
 ASN_CHECK_RESULT asn_status asn_streams_handle(asn_queue *q, void **out);

@@ -15,10 +15,11 @@
 #include "numpy/elementwise.h"
 #include "numpy/temporaries.h"
 
-/* (Contract in coordinates.h.) The step of a dimension is the product of the extents that
- * vary faster: those behind it, or in order 'F' those before it. */
-asn_status asn_np_steps(int ndim, const int64_t *shape, char order, int64_t *steps,
-                        int64_t *size) {
+/* The elements from one position to the next along each dimension, the product of the
+ * extents that vary faster (those behind it, or in order 'F' those before it), and the
+ * number of all. VALUE: more than int64 has. */
+static asn_status find_steps(int ndim, const int64_t *shape, char order, int64_t *steps,
+                             int64_t *size) {
     *size = 1;
     for (int i = 0; i < ndim; i++) {
         int d = order == 'F' ? i : ndim - 1 - i;
@@ -42,7 +43,7 @@ static asn_status out_of_bounds(int64_t flat, int64_t size) {
 asn_status asn_np_unravel(int64_t flat, int ndim, const int64_t *shape, char order,
                           int64_t *at) {
     int64_t steps[ASN_MAX_DIMS], size;
-    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    ASN_TRY(find_steps(ndim, shape, order, steps, &size));
     if (flat < 0 || flat >= size) return out_of_bounds(flat, size);
     for (int d = 0; d < ndim; d++)
         at[d] = flat / steps[d] % shape[d];
@@ -107,7 +108,7 @@ asn_status asn_np_unravel_index(asn_array *results, const asn_array *flat, int n
                                 const int64_t *shape, char order) {
     int64_t steps[ASN_MAX_DIMS], size;
     bool beyond;
-    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    ASN_TRY(find_steps(ndim, shape, order, steps, &size));
     ASN_TRY(look_beyond(flat, size, &beyond));
     if (beyond) return report_beyond(flat, size);
     if (!ndim && flat->layout.size && flat->layout.ndim)
@@ -137,7 +138,7 @@ static asn_status empty_dimension(void) {
 asn_status asn_np_ravel_multi(const int64_t *at, int ndim, const int64_t *shape,
                               const asn_np_bounds *modes, char order, int64_t *flat) {
     int64_t steps[ASN_MAX_DIMS], size;
-    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    ASN_TRY(find_steps(ndim, shape, order, steps, &size));
     *flat = 0;
     for (int d = 0; d < ndim; d++) {
         int64_t n = shape[d], one = at[d];
@@ -193,7 +194,7 @@ asn_status asn_np_ravel_multi_index(asn_array *result, const asn_array *const *a
                                     const asn_np_bounds *modes, char order) {
     int64_t steps[ASN_MAX_DIMS] = {1}, size;
     bool empty = false; /* then they broadcast to nothing, and none is out of bounds */
-    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    ASN_TRY(find_steps(ndim, shape, order, steps, &size));
     for (int d = 0; d < ndim; d++)
         empty |= at[d]->layout.size == 0;
     asn_status status = ASN_OK;

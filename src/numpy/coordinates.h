@@ -6,11 +6,6 @@
 
 #include "graph/array.h"
 
-/* The elements from one position to the next along each dimension, and the number of all.
- * VALUE: more than int64 has. */
-ASN_CHECK_RESULT asn_status asn_np_steps(int ndim, const int64_t *shape, char order,
-                                         int64_t *steps, int64_t *size);
-
 /* A flat index as coordinates. VALUE: out of bounds. */
 ASN_CHECK_RESULT asn_status asn_np_unravel(int64_t flat, int ndim, const int64_t *shape,
                                            char order, int64_t *at);

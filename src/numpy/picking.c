@@ -37,8 +37,10 @@ static asn_status places_of(asn_array *out, int64_t extent, int d, int ndim) {
     return status;
 }
 
-/* *places has room for one array a dimension; items point into it. */
-asn_status asn_np_along(const asn_array *a, const asn_array *indices, int axis,
+/* The index of the along-axis functions: `indices` on the axis (normalised), on each
+ * other one its places, which *places, with room for one array a dimension, owns. INDEX:
+ * not integers. VALUE: not a's number of dimensions. */
+static asn_status along(const asn_array *a, const asn_array *indices, int axis,
                         asn_index_item *items, asn_np_temporaries *places) {
     const int ndim = a->layout.ndim;
     if (!asn_is_integer(asn_layout_dtype(&indices->layout)))
@@ -65,7 +67,7 @@ asn_status asn_np_take_along_axis(asn_array *result, const asn_array *a,
     asn_index_item items[ASN_MAX_DIMS];
     int which;
     ASN_TRY(asn_axis_normalize(axis, a->layout.ndim, &which));
-    ASN_TRY(asn_np_along(a, indices, which, items, &temporaries_));
+    ASN_TRY(along(a, indices, which, items, &temporaries_));
     return asn_index_get(result, a, a->layout.ndim, items);
 }
 
@@ -75,7 +77,7 @@ asn_status asn_np_put_along_axis(const asn_array *a, const asn_array *indices,
     asn_index_item items[ASN_MAX_DIMS];
     int which;
     ASN_TRY(asn_axis_normalize(axis, a->layout.ndim, &which));
-    ASN_TRY(asn_np_along(a, indices, which, items, &temporaries_));
+    ASN_TRY(along(a, indices, which, items, &temporaries_));
     return asn_index_set(a, a->layout.ndim, items, values);
 }
 

@@ -8,12 +8,6 @@
 #include "graph/index/index.h"
 #include "numpy/temporaries.h"
 
-/* The index of the along-axis functions: `indices` on the axis (normalised), on each
- * other one its places, which the temporaries own. INDEX: not integers. VALUE: not a's
- * number of dimensions. */
-ASN_CHECK_RESULT asn_status asn_np_along(const asn_array *a, const asn_array *indices,
-                                         int axis, asn_index_item *items,
-                                         asn_np_temporaries *places);
 /* a[indices], or a[indices] = values, along an axis (which may be negative); elsewhere
  * indices broadcast against a. AXIS, and INDEX for a position out of bounds. */
 ASN_CHECK_RESULT asn_status asn_np_take_along_axis(asn_array *result, const asn_array *a,

@@ -11,8 +11,9 @@
 #include <immintrin.h>
 #endif
 
-/* Philox counts words in `state`, its key is in `inc`. */
-uint64_t asn_wide_next(asn_bitgen *g) {
+/* The next word of any wide engine. Philox counts words in `state`, its key is in `inc`.
+ */
+static uint64_t next_word(asn_bitgen *g) {
     uint64_t word;
     switch (g->kind) {
     case ASN_PHILOX:
@@ -83,7 +84,7 @@ void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
 
 /* The twister: the first of two words is the upper half, as in NumPy. */
 uint64_t asn_next64(asn_bitgen *g) {
-    if (g->kind != ASN_MT19937) return asn_wide_next(g);
+    if (g->kind != ASN_MT19937) return next_word(g);
     uint64_t high = asn_mt19937_next32(g);
     return high << 32 | asn_mt19937_next32(g);
 }
@@ -95,14 +96,14 @@ uint32_t asn_next32(asn_bitgen *g) {
         g->has_uint32 = false;
         return g->uinteger;
     }
-    uint64_t next = asn_wide_next(g);
+    uint64_t next = next_word(g);
     g->has_uint32 = true;
     g->uinteger = (uint32_t)(next >> 32);
     return (uint32_t)next;
 }
 
 double asn_next_double(asn_bitgen *g) {
-    if (g->kind != ASN_MT19937) return (double)(asn_wide_next(g) >> 11) * 0x1p-53;
+    if (g->kind != ASN_MT19937) return (double)(next_word(g) >> 11) * 0x1p-53;
     uint32_t a = asn_mt19937_next32(g) >> 5, b = asn_mt19937_next32(g) >> 6;
     return (a * 67108864.0 + b) / 9007199254740992.0;
 }

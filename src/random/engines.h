@@ -7,8 +7,7 @@
 
 #include "random/bitgen.h"
 
-/* Any wide engine: its next word, its next n words, and n numbers in [0, 1). */
-uint64_t asn_wide_next(asn_bitgen *g);
+/* Any wide engine: its next n words, and n numbers in [0, 1). */
 void asn_wide_block(asn_bitgen *g, int64_t n, uint64_t *out);
 void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out);
 

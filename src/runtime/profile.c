@@ -335,13 +335,6 @@ void asn_profile_stop(void) {
     unlock();
 }
 
-uint64_t asn_profile_count(void) {
-    lock();
-    uint64_t count = r.count;
-    unlock();
-    return count;
-}
-
 size_t asn_profile_read(uint64_t since, size_t room, asn_event *out, uint64_t *first) {
     asn_profile_pairs_finish();
     double scale = ns_per_tick();

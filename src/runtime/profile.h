@@ -142,8 +142,6 @@ void asn_profile_line_release(void) ASN_RECORDS;
 ASN_CHECK_RESULT asn_status asn_profile_start(int every, uint64_t *since);
 /* Ends one. Without sessions nothing is recorded; what was stays until the next start. */
 void asn_profile_stop(void);
-/* How many events were recorded in the life of the process. */
-uint64_t asn_profile_count(void);
 /* Copies events from place `since` on, at most `room`, into out (NULL: none), times in
  * nanoseconds of asn_profile_clock; *first receives the place of the first one (later
  * than `since` when the ring has moved on). Returns how many. */

@@ -1,11 +1,12 @@
-/* Reductions, argmax, scans and reduceat against plain loops; the same result on any
- * number of threads; every allocation failing in turn. */
+/* Reductions, argmax and scans against plain loops; the same result on any number of
+ * threads; every allocation failing in turn. */
 #include <math.h>
 
 #include "check.h"
 
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
+#include "device/cpu/fused/fused.h"
 #include "device/cpu/fused/reduce.h"
 #include "device/cpu/loops/scan.h"
 
@@ -184,6 +185,53 @@ static void test_along(asn_dtype dt, int ndim, const int64_t *shape, int axis) {
     view_fini(&at);
 }
 
+/* Sums of truth values: rows of every length about a word's, a stride's and the 255
+ * rounds that a byte's sum holds, all of them ones (the most that can be counted) or a
+ * third. */
+static void test_counts(void) {
+    static const int64_t shapes[][2] = {{1, 0},     {5, 7},       {40, 8},    {33, 63},
+                                        {3, 64},    {2, 65},      {300, 248}, {20, 249},
+                                        {1, 16319}, {1, 16320},   {2, 16321}, {1, 16384},
+                                        {3, 32700}, {1, 1000003}, {70000, 9}};
+    aclnnxInstr cast = {.op = ASN_OP_CAST,
+                        .dtype = (uint8_t)asn_dtype_table[ASN_BOOL].acl,
+                        .outDtype = (uint8_t)asn_dtype_table[ASN_I64].acl,
+                        .dst = 1};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const int64_t *shape = shapes[s], n = shape[0] * shape[1];
+        uint8_t *bytes = malloc((size_t)n + 1);
+        int64_t *sums = malloc((size_t)shape[0] * sizeof *sums), to[2] = {8, 0};
+        aclnnxOperand operands[2] = {
+            {.data = bytes, .dtype = cast.dtype, .reduceOp = ACLNNX_NO_REDUCE},
+            {.data = sums,
+             .strides = to,
+             .dtype = cast.outDtype,
+             .reduceOp = ASN_OP_ADD}};
+        aclnnxProgram p = {.numDims = 2,
+                           .numIn = 1,
+                           .numOut = 1,
+                           .numInstrs = 1,
+                           .numRegs = 2,
+                           .shape = shape,
+                           .reduceMask = 2,
+                           .operands = operands,
+                           .instrs = &cast};
+        for (int of = 1; of <= 3; of += 2) {
+            for (int64_t i = 0; i < n; i++)
+                bytes[i] = random_below(of) == 0;
+            CHECK(asn_cpu_fused(&p) == ASN_OK, "");
+            for (int64_t r = 0; r < shape[0]; r++) {
+                int64_t want = 0;
+                for (int64_t i = 0; i < shape[1]; i++)
+                    want += bytes[r * shape[1] + i];
+                CHECK(sums[r] == want, "");
+            }
+        }
+        free(bytes);
+        free(sums);
+    }
+}
+
 static void test_failing_allocations(void) {
     int64_t n = 200000, one = 1;
     view in, out;
@@ -218,6 +266,7 @@ int main(void) {
     test_threads();
     test_accuracy();
     test_squared_deviations();
+    test_counts();
     test_failing_allocations();
     return check_report("test_cpu_reduce");
 }

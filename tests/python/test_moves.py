@@ -143,6 +143,20 @@ def test_extremes(dtype, n):
         assert np.isnan(b.max()) and np.isnan(b.min())
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "u4", "i8", "u8"])
+@pytest.mark.parametrize("n", [3, 1000, 50_000])
+def test_choosing_an_integer_that_does_not_fit(n, dtype):
+    """where takes its low bytes, as NumPy's does, where other functions refuse it."""
+    x = np.arange(n).astype(dtype)
+    for number in (300, -1, -129, 2**31, 2**62, -(2**40)):
+        for mask in (x % 3 == 0, x >= 0):
+            got = anp.where(anp.array(mask), number, anp.array(x))
+            other = anp.where(anp.array(mask), anp.array(x), number)
+            assert got.dtype == other.dtype == x.dtype
+            np.testing.assert_array_equal(got.to_numpy(), np.where(mask, number, x))
+            np.testing.assert_array_equal(other.to_numpy(), np.where(mask, x, number))
+
+
 @pytest.mark.parametrize("where", [0, 5000, 99_999, None])
 def test_any_and_all_end_early(where):
     a = np.zeros(100_000, bool)

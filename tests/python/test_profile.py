@@ -96,6 +96,32 @@ def test_operations_count_the_same_however_they_run():
         assert sum(e.flops for e in of_kind(p, "program", "operator")) == flops
 
 
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="put together of several operators")
+def test_a_sliding_product_reads_both_and_writes_its_length():
+    a, v = np.arange(3000.0), np.arange(17.0)
+    for mode, length in (("full", 3016), ("same", 3000), ("valid", 2984)):
+        with np.profile() as p:
+            np.correlate(a, v, mode)
+            np.synchronize()
+        (event,) = [e for e in of_kind(p, "operator") if e.name == "correlate"]
+        assert event.bytes == 8 * (3000 + 17 + length)
+
+
+def test_transforms_and_solvers_say_what_they_moved():
+    """Bytes of what they read and write; 5 n log2(n) operations of a transform. Also where the CPU computes."""
+    a, m = np.arange(1024.0) + 1j, np.eye(50) + 0.5
+    for work, name, nbytes, flops in (
+        (lambda: np.fft.fft(a), "fft", 2 * 16 * 1024, 5 * 1024 * 10),
+        (lambda: np.linalg.inv(m), "inv", 2 * 8 * 50**2, 0),
+        (lambda: np.linalg.eigvalsh(m), "eigvalsh", 8 * (50**2 + 50), 0),
+    ):
+        with np.profile() as p:
+            work()
+            np.synchronize()
+        (event,) = [e for e in of_kind(p, "operator") if e.name == name]
+        assert (event.bytes, event.flops) == (nbytes, flops)
+
+
 @on_cpu
 def test_small_operations_are_counted_and_every_one_timed_on_request():
     a = np.arange(10.0)

@@ -120,6 +120,22 @@ def test_operations_of_other_shapes_do_not_cut_a_stencil():
     assert [programs(n) for n in (1, 3, 6, 9)] == [alone + n for n in (1, 3, 6, 9)]
 
 
+@pytest.mark.parametrize("edges", [3, 7, 8, 9, 15])
+def test_slices_with_more_edges_than_are_cut(edges):
+    """Every update has an edge of its own along each axis."""
+
+    def update(x, y):
+        t = 2 * x
+        for k in range(1, edges + 1):
+            t[k * 7 :] -= y[: -k * 7] * k
+            t[:, : -k * 5] += x[:, k * 5 :]
+        return t
+
+    host = np.random.default_rng(5).standard_normal((2, 160, 130))
+    got = update(*map(asnumpy.array, host))
+    np.testing.assert_array_equal(got.to_numpy(), update(*host))
+
+
 @pytest.mark.parametrize("ndim", [4, 5, 8])
 def test_slices_of_more_dimensions_than_are_cut(ndim):
     first, last = (slice(0, -1),) * ndim, (slice(1, None),) * ndim

@@ -235,6 +235,58 @@ def test_a_cycle_through_an_array():
     assert x[4999] == 2
 
 
+def test_what_reads_an_array_of_a_held_stream_waits():
+    """A replay by its first argument, a program through the pieces that it reads in place of a copy."""
+    a, b = np.Stream(name="A"), np.Stream(name="B")
+    traced = np.jit(lambda x: x * 3 + 1)
+    traced(np.ones((256, 256)))
+    ready = np.Event(b, name="ready")
+    a.wait_event(ready)
+    with np.stream(a):
+        x = np.ones((256, 256)) * 2
+    for read in (
+        traced,
+        lambda x: np.roll(x, 1, 0) - np.roll(x, -1, 0) + np.roll(x, 2, 1),
+        lambda x: np.concatenate([x, x]) * 2,
+    ):
+        with pytest.raises(RuntimeError, match="B would wait for A"), np.stream(b):
+            read(x).to_numpy()
+    ready.record(b)
+    with np.stream(b):
+        assert (traced(x) == 7).all()
+
+
+def test_a_copy_that_may_wait_is_refused_on_a_held_stream():
+    """Before it is ordered behind what may never come."""
+    a, b = np.Stream(name="A"), np.Stream(name="B")
+    queue, ready = np.memory.CopyQueue(), np.Event(b, name="ready")
+    a.wait_event(ready)
+    with np.stream(a):
+        transfer = queue.to_device(numpy.arange(100))
+        with pytest.raises(
+            RuntimeError, match="the host has to wait for A here, .*: A waits for ready"
+        ):
+            transfer.array()
+    ready.record(b)
+    with np.stream(a):
+        assert transfer.array().tolist() == list(range(100))
+
+
+def test_waits_leave_no_stream_behind():
+    gc.collect()
+    streams = np._core._stream_stats()[0]
+    for _ in range(5):
+        s = np.Stream()
+        with np.stream(s):
+            x = np.ones(5000) * 2
+            assert float(x[0]) == 2
+        assert (x + 1).to_numpy()[-1] == 3
+        s.synchronize()
+        del s, x
+    gc.collect()
+    assert np._core._stream_stats()[0] == streams
+
+
 @pytest.mark.parametrize("wait", ["stream", "event", "value"])
 def test_an_interrupt_ends_a_wait_and_says_for_what(wait):
     """With another thread about, which might record the event, nobody can tell that the wait is for ever."""

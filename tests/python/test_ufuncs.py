@@ -415,6 +415,31 @@ def test_two_arrays_over_one_memory(n, step):
     assert (results[1] == results[3]).all()
 
 
+@pytest.mark.parametrize("n", [7, 1000, 5000])
+def test_an_operand_twice_as_long_as_the_result_that_it_overlaps(n):
+    """The last elements of x are the first of y, whichever of the two buffers is asked about."""
+    results = []
+    for module in (asnumpy, np):
+        host = np.arange(3 * n)
+        x, y = module.asarray(host[: 2 * n : 2]), module.asarray(host[2 * n - 4 : 3 * n - 4])
+        module.add(x, 1, out=y)
+        results.append(host)
+    assert (results[0] == results[1]).all()
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "logaddexp", "arctan2"])
+@pytest.mark.parametrize("shape", [(2, 3), (1, 3), (4,), ()])
+def test_out_of_a_scan_has_its_shape(name, shape):
+    """Also one that the result would broadcast to. (NumPy 2.4 crashes where out has no dimensions.)"""
+    x, out = asnumpy.ones(3), asnumpy.full(shape, 7.0)
+    if shape:
+        with pytest.raises(ValueError, match="out"):
+            getattr(np, name).accumulate(np.ones(3), out=np.ones(shape))
+    with pytest.raises(ValueError, match="output operand"):
+        getattr(asnumpy, name).accumulate(x, out=out)
+    assert (out == 7).all()
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("shape", [(3000,), (50, 60), (4000, 1), (7, 11, 53)])
 def test_exponents_beside_large_arrays(dtype, shape):

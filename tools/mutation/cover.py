@@ -38,7 +38,8 @@ MODES = {
             "ASNUMPY_FALLBACK": "silent",
         },
         """ascend two_phase fallback trace functions indexing reductions moves ordering small slices products
-        linalg rows random fft conditions recording transient streams ufuncs casts errors jit jit_errors jit_host leaks""",
+        linalg rows random fft conditions recording transient streams ufuncs casts errors jit jit_errors jit_host leaks
+        profile memory""",
     ),
 }  # fmt: skip
 
@@ -162,6 +163,12 @@ class Map:
                 for kept in pool.map(fill, missing):
                     self.add(json.loads(kept.read_text()))
         self.lines = {file: sorted(lines) for file, lines in self.reach.items()}
+        self.ends = {
+            file: [
+                n for n, text in enumerate((root / file).read_text().splitlines(), 1) if text == "}"
+            ]
+            for file in files
+        }
 
     def add(self, known):
         first = len(self.tests)
@@ -172,14 +179,17 @@ class Map:
                 of_file.setdefault(int(line), []).extend(first + i for i in indices)
 
     def choose(self, file, line, seconds, files):
-        """{mode: tests} that reach the line or else the last line reached before it: the quickest of each
-        test function first, `seconds` of them, out of `files` test files at most."""
-        lines = self.lines.get(file, [])
-        at = bisect.bisect_right(lines, line)
-        if not at:
+        """{mode: tests} that reach the line, else the last line reached before it in its function, else the
+        function: the quickest of each test function first, `seconds` of them, out of `files` test files at most."""
+        end = bisect.bisect_left(self.ends[file], line)
+        begin = self.ends[file][end - 1] if end else 0
+        last = self.ends[file][end] if end < len(self.ends[file]) else line
+        reached = [at for at in self.lines.get(file, []) if begin < at <= last]
+        if not reached:
             return {}
+        at = reached[max(0, bisect.bisect_right(reached, line) - 1)]
         groups = collections.defaultdict(list)
-        for index in self.reach[file][lines[at - 1]]:
+        for index in self.reach[file][at]:
             mode, test, cost = self.tests[index]
             if cost < seconds / 2:
                 groups[mode, test.partition("[")[0]].append((cost, test))

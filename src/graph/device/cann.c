@@ -15,7 +15,8 @@ static int compare(const void *name, const void *row) {
     return strcmp(name, ((const asn_cann_operator *)row)->name);
 }
 
-const asn_cann_operator *asn_cann_find(const char *name) {
+/* NULL: CANN has no such operator. */
+static const asn_cann_operator *find(const char *name) {
     return bsearch(name, asn_cann_operators, (size_t)asn_cann_num_operators,
                    sizeof *asn_cann_operators, compare);
 }
@@ -42,7 +43,7 @@ static bool has(uint32_t mask, asn_dtype dtype) {
  */
 static asn_computed_by place(const char *name, asn_dtype takes, asn_dtype gives,
                              asn_dtype wide_takes, asn_dtype wide_gives) {
-    const asn_cann_operator *o = asn_cann_find(name);
+    const asn_cann_operator *o = find(name);
     if (!o) return ASN_PLACE_CPU;
     if (has(o->takes, takes) && has(o->gives, gives)) return ASN_PLACE_DEVICE;
     return has(o->takes, wide_takes) && has(o->gives, wide_gives) ? ASN_PLACE_WIDER
@@ -75,6 +76,6 @@ asn_computed_by asn_cann_place(asn_op op, asn_dtype loop) {
 }
 
 asn_computed_by asn_cann_place_of(const char *name, asn_dtype dtype) {
-    const asn_cann_operator *o = asn_cann_find(name);
+    const asn_cann_operator *o = find(name);
     return o && has(o->takes, dtype) ? ASN_PLACE_DEVICE : ASN_PLACE_CPU;
 }

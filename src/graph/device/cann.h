@@ -16,9 +16,6 @@ typedef struct {
 extern const asn_cann_operator asn_cann_operators[];
 extern const int asn_cann_num_operators;
 
-/* NULL: CANN has no such operator. */
-const asn_cann_operator *asn_cann_find(const char *name);
-
 typedef enum {
     ASN_PLACE_DEVICE, /* by the row's operator, or by its parts' */
     ASN_PLACE_WIDER,  /* by them, in a wider dtype */

@@ -26,9 +26,6 @@ typedef struct {
     const asn_array *array; /* borrows */
 } asn_index_item;
 
-/* True when every item is basic: the result is a view. An integer index next to an array
- * counts as an array, as in NumPy. */
-bool asn_index_is_basic(int n, const asn_index_item *items);
 /* All-basic items. IndexError as NumPy's ("index 5 is out of bounds for axis 0 with size
  * 3", "too many indices for array: array is 1-dimensional, but 2 were indexed"). */
 ASN_CHECK_RESULT asn_status asn_index_view(asn_array *out, const asn_array *a, int n,

@@ -58,7 +58,9 @@ static bool is_advanced(const asn_index_item *item) {
     return item->kind == ASN_INDEX_ARRAY || item->kind == ASN_INDEX_MASK;
 }
 
-bool asn_index_is_basic(int n, const asn_index_item *items) {
+/* Every item is basic: the result is a view. An integer index next to an array counts as
+ * an array, as in NumPy. */
+static bool are_basic(int n, const asn_index_item *items) {
     for (int i = 0; i < n; i++)
         if (is_advanced(&items[i])) return false;
     return true;
@@ -306,7 +308,7 @@ asn_status asn_index_plan_make(asn_index_plan *p, const asn_array *a, int n,
                                const asn_index_item *items) {
     static const asn_index_item rest = {.kind = ASN_INDEX_ELLIPSIS};
     int consumed;
-    bool ellipsis, advanced = !asn_index_is_basic(n, items);
+    bool ellipsis, advanced = !are_basic(n, items);
     p->num_arrays = 0;
     p->ndim = 0;
     p->base.buffer = NULL;

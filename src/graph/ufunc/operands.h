@@ -28,10 +28,6 @@ bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref);
 ASN_CHECK_RESULT asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish,
                                              asn_dtype *loop);
 
-/* out= of a reduction whose result is `made`: its shape, and that it may be written. */
-ASN_CHECK_RESULT asn_status asn_reduce_check_out(asn_op op, const asn_array *out,
-                                                 const asn_layout *made, bool keepdims);
-
 /* The axes as operands of these strides have them, innermost first; the last `core` stay
  * innermost. */
 void asn_order_by_strides(int *perm, int ndim, int core, int num,

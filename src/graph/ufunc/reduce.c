@@ -162,8 +162,9 @@ static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
     return status;
 }
 
-asn_status asn_reduce_check_out(asn_op op, const asn_array *out, const asn_layout *made,
-                                bool keepdims) {
+/* out= of a reduction whose result is `made`: its shape, and that it may be written. */
+static asn_status check_out(asn_op op, const asn_array *out, const asn_layout *made,
+                            bool keepdims) {
     if (!(out->layout.flags & ASN_WRITEABLE))
         return asn_error_set(ASN_ERR_VALUE, "output array is read-only");
     if (out->layout.ndim == made->ndim)
@@ -204,7 +205,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
         return status;
     }
     if (out) {
-        status = asn_reduce_check_out(op, out, &fresh.layout, o->keepdims);
+        status = check_out(op, out, &fresh.layout, o->keepdims);
         if (!status &&
             !asn_can_cast(loop, asn_layout_dtype(&out->layout), ASN_CASTING_UNSAFE))
             status = asn_error_set(ASN_ERR_CASTING,

@@ -46,9 +46,6 @@ int asn_composed_init_type(PyObject *module); /* composed.c */
 bool asn_is_built_in(const char *name);
 
 /* function_override.c */
-/* Whether the object's type has an __array_function__ other than ours and NumPy's. No
- * error is set. */
-bool asn_overrides_functions(PyObject *object);
 /* Whether an argument, or an item of a list or tuple among them, does. */
 bool asn_arguments_override(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 /* The method of a subclass that replaces ours and makes the function of this name; NULL

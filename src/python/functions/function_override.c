@@ -29,8 +29,9 @@ static bool brings_own(PyTypeObject *type) {
     return own;
 }
 
-/* (Contract in function.h.) The type of arrays and types made in C pass first. */
-bool asn_overrides_functions(PyObject *object) {
+/* Whether the object's type has an __array_function__ other than ours and NumPy's. No
+ * error is set. The type of arrays and types made in C pass first. */
+static bool overrides_functions(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     return type != asn_py.ndarray && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
            brings_own(type);
@@ -48,7 +49,7 @@ static bool any_overrides(PyObject *const *items, Py_ssize_t n, bool deeper) {
             if (!held) PyErr_Clear();
             Py_XDECREF(held);
             if (any) return true;
-        } else if (asn_overrides_functions(item)) {
+        } else if (overrides_functions(item)) {
             return true;
         }
     }
@@ -94,7 +95,7 @@ int asn_like_check(PyObject *like) {
     if (!like || like == Py_None || asn_is_ndarray_exact(like) ||
         PyArray_CheckExact(like))
         return 0;
-    if (asn_overrides_functions(like)) {
+    if (overrides_functions(like)) {
         PyErr_SetString(asn_py.override_error, "like= brings an __array_function__");
         return -1;
     }

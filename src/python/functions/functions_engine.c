@@ -183,6 +183,7 @@ static PyObject *f_get_device(PyObject *const *v) {
     return PyLong_FromLong(device);
 }
 
+/* How many devices of the kind in use there are. */
 static PyObject *f_get_device_count(PyObject *const *v) {
     (void)v;
     int count;
@@ -259,6 +260,7 @@ static PyObject *f_cann_rows(PyObject *const *v) {
     return cann_names(false);
 }
 
+/* For the same: the operators of CANN's that the table calls. */
 static PyObject *f_cann_operators(PyObject *const *v) {
     (void)v;
     return cann_names(true);

@@ -75,8 +75,6 @@ void asn_jit_key_fini(asn_jit_key *key);
 int asn_jit_key_replace(const asn_jit_key *key, const asn_jit *jit, PyObject *const *args,
                         Py_ssize_t nargs, PyObject *kwnames, PyObject *const *arrays,
                         PyObject **tuple, PyObject **dict);
-/* Whether an argument is static: by position, or by name where that is not NULL. */
-bool asn_jit_is_static(const asn_jit *jit, Py_ssize_t at, PyObject *name);
 
 /* jit_tree.c: reads what a function returned into *tree, which holds references to all of
  * it; -1: it holds what cannot be returned, or another error, and *tree is empty. */

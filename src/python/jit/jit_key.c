@@ -224,8 +224,9 @@ static void put_value(asn_jit_key *k, PyObject *o) {
     Py_LeaveRecursiveCall();
 }
 
-/* (Contract in jit.h.) An error of the look-up counts as no. */
-bool asn_jit_is_static(const asn_jit *jit, Py_ssize_t at, PyObject *name) {
+/* Whether an argument is static: by position, or by name where that is not NULL. An error
+ * of the look-up counts as no. */
+static bool is_static(const asn_jit *jit, Py_ssize_t at, PyObject *name) {
     if (name) return jit->names && PySet_Contains(jit->names, name) == 1;
     return at < 64 && jit->numbers >> at & 1;
 }
@@ -265,7 +266,7 @@ bool asn_jit_key_make(asn_jit_key *k, const asn_jit *jit, PyObject *const *args,
         PyObject *name = i < nargs ? NULL : PyTuple_GET_ITEM(kwnames, i - nargs);
         /* Keywords in the call's order; f(a=1, b=2) and f(b=2, a=1) are two kinds. */
         if (name) put_object(k, '=', name);
-        if (asn_jit_is_static(jit, i, name))
+        if (is_static(jit, i, name))
             put_object(k, 's', args[i]);
         else
             put_value(k, args[i]);
@@ -334,8 +335,8 @@ int asn_jit_key_replace(const asn_jit_key *k, const asn_jit *jit, PyObject *cons
     for (Py_ssize_t i = 0; i < nargs + named && ok; i++) {
         PyObject *name = i < nargs ? NULL : PyTuple_GET_ITEM(kwnames, i - nargs);
         /* Static arguments are handed on, whatever they hold. */
-        PyObject *o = asn_jit_is_static(jit, i, name) ? Py_NewRef(args[i])
-                                                      : replace(args[i], arrays, &next);
+        PyObject *o = is_static(jit, i, name) ? Py_NewRef(args[i])
+                                              : replace(args[i], arrays, &next);
         ok = o != NULL;
         if (ok && !name) {
             PyTuple_SET_ITEM(*tuple, i, o);

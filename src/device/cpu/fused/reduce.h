@@ -20,11 +20,6 @@ ASN_CHECK_RESULT asn_status asn_cpu_argmin(const asnd_nd *in, int axis,
 ASN_CHECK_RESULT asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asnd_nd *in,
                                            const asnd_nd *out, uint32_t *fp_flags);
 
-/* ufunc.reduceat along `axis`: indices is a 1-d int64 view, each in [0, n); out has
- * indices' length along `axis`. Error: ASN_ERR_INDEX. */
-ASN_CHECK_RESULT asn_status asn_cpu_reduceat(asn_op op, const asnd_nd *in, int axis,
-                                             const asnd_nd *indices, const asnd_nd *out);
-
 /* *m2 = the sum of (x - mean)^2 over n contiguous float32 or float64 (variance.c). */
 ASN_CHECK_RESULT asn_status asn_cpu_squared_deviations(asn_dtype dtype, int64_t n,
                                                        const void *data, double *m2);

@@ -72,7 +72,9 @@ static asn_status no_loop(const builder *b, asn_dtype dtype) {
                          asn_dtype_name(dtype));
 }
 
-asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew) {
+/* The loop dtype of the expression for this call's arguments, before any detour;
+ * ASN_DTYPE_NONE if no argument takes part. */
+static asn_dtype promoted(const asnd_call *c, const asnd_ew *ew) {
     asn_dtype t = ASN_DTYPE_NONE;
     const asnd_opdesc *op = c->op;
     for (int i = 0; i < op->num_params; i++) {
@@ -96,7 +98,7 @@ asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew) {
  * integers have; `inverts`: with an output of floats it is. An expression of no tensors
  * takes the output's dtype. */
 static asn_status choose_loop(builder *b, asn_dtype out) {
-    asn_dtype t = asn_ew_promote(b->c, b->ew);
+    asn_dtype t = promoted(b->c, b->ew);
     if (t == ASN_DTYPE_NONE) t = out;
     b->loop = t;
     bool detour =
@@ -468,7 +470,7 @@ asn_status asn_planner_div_mode(asnd_call *c) {
     if (mode < 0 || mode > 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: mode is %lld; it must be 0, 1 or 2",
                              c->op->name, (long long)mode);
-    asn_dtype t = asn_ew_promote(c, &variants[2]);
+    asn_dtype t = promoted(c, &variants[2]);
     return asn_ew_plan(c, &variants[mode == 1 && asn_is_integer(t) ? 3 : mode]);
 }
 

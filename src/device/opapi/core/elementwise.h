@@ -33,8 +33,4 @@ typedef struct {
 /* Plans the call as this expression. */
 ASN_CHECK_RESULT asn_status asn_ew_plan(asnd_call *c, const asnd_ew *ew);
 
-/* The loop dtype of the expression for this call's arguments, before any detour;
- * ASN_DTYPE_NONE if no argument takes part. */
-asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew);
-
 #endif
