@@ -6,11 +6,14 @@
 #define KERNEL_OPERATOR_H_
 
 #include "ascendc/arithmetic.h"
+#include "ascendc/atomic.h"
 #include "ascendc/compare.h"
 #include "ascendc/convert.h"
 #include "ascendc/copy.h"
 #include "ascendc/core.h"
+#include "ascendc/elementary.h"
 #include "ascendc/half.h"
+#include "ascendc/mask.h"
 #include "ascendc/queue.h"
 #include "ascendc/reduce.h"
 #include "ascendc/sync.h"

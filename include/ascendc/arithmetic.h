@@ -164,15 +164,15 @@ template <typename D, typename S, bool isSetMask = true>
 __aicore__ inline void Axpy(const LocalTensor<D> &dst, const LocalTensor<S> &src,
                             const S &scalarValue, uint64_t mask, int32_t repeatTime,
                             const UnaryRepeatParams &repeatParams) {
-    detail::CheckMaskIsPassed<isSetMask>();
-    detail::AxpyOf(dst, src, scalarValue, mask, repeatTime, repeatParams);
+    detail::AxpyOf(dst, src, scalarValue, detail::MaskOf<isSetMask>(mask), repeatTime,
+                   repeatParams);
 }
 template <typename D, typename S, bool isSetMask = true>
 __aicore__ inline void Axpy(const LocalTensor<D> &dst, const LocalTensor<S> &src,
                             const S &scalarValue, uint64_t mask[], int32_t repeatTime,
                             const UnaryRepeatParams &repeatParams) {
-    detail::CheckMaskIsPassed<isSetMask>();
-    detail::AxpyOf(dst, src, scalarValue, mask, repeatTime, repeatParams);
+    detail::AxpyOf(dst, src, scalarValue, detail::MaskOf<isSetMask>(mask), repeatTime,
+                   repeatParams);
 }
 
 /* dst = a + b: over as many elements as dst has. */

@@ -136,7 +136,7 @@ void DuplicateOf(const LocalTensor<T> &dst, T value, M mask, int32_t repeats,
     static_assert(filling<T>, "Duplicate takes elements of 16 and 32 bits");
     Mask lanes("Duplicate", mask, PerRepeat(sizeof(T)));
     auto d = Repeated("Duplicate", "dst", dst, lanes, repeats, blkStride, repStride);
-    ForEach(lanes, repeats, [&](uint32_t r, uint32_t e) { d.at(r, e) = value; });
+    ForEach(lanes, repeats, [&](uint64_t r, uint32_t e) { d.at(r, e) = value; });
 }
 } // namespace detail
 
@@ -150,15 +150,15 @@ template <typename T, typename U, bool isSetMask = true>
 __aicore__ inline void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src,
                             const RoundMode &roundMode, const uint64_t mask,
                             int32_t repeatTime, const UnaryRepeatParams &repeatParams) {
-    detail::CheckMaskIsPassed<isSetMask>();
-    detail::CastOf(dst, src, roundMode, mask, repeatTime, repeatParams);
+    detail::CastOf(dst, src, roundMode, detail::MaskOf<isSetMask>(mask), repeatTime,
+                   repeatParams);
 }
 template <typename T, typename U, bool isSetMask = true>
 __aicore__ inline void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src,
                             const RoundMode &roundMode, uint64_t mask[],
                             int32_t repeatTime, const UnaryRepeatParams &repeatParams) {
-    detail::CheckMaskIsPassed<isSetMask>();
-    detail::CastOf(dst, src, roundMode, mask, repeatTime, repeatParams);
+    detail::CastOf(dst, src, roundMode, detail::MaskOf<isSetMask>(mask), repeatTime,
+                   repeatParams);
 }
 
 /* dst = a scalar: the first elements, or in iterations with strides in blocks. */
@@ -173,17 +173,15 @@ template <typename T, bool isSetMask = true>
 __aicore__ inline void Duplicate(const LocalTensor<T> &dst, const T &scalarValue,
                                  uint64_t mask, int32_t repeatTime,
                                  uint16_t dstBlockStride, uint8_t dstRepeatStride) {
-    detail::CheckMaskIsPassed<isSetMask>();
-    detail::DuplicateOf(dst, scalarValue, mask, repeatTime, dstBlockStride,
-                        dstRepeatStride);
+    detail::DuplicateOf(dst, scalarValue, detail::MaskOf<isSetMask>(mask), repeatTime,
+                        dstBlockStride, dstRepeatStride);
 }
 template <typename T, bool isSetMask = true>
 __aicore__ inline void Duplicate(const LocalTensor<T> &dst, const T &scalarValue,
                                  uint64_t mask[], int32_t repeatTime,
                                  uint16_t dstBlockStride, uint8_t dstRepeatStride) {
-    detail::CheckMaskIsPassed<isSetMask>();
-    detail::DuplicateOf(dst, scalarValue, mask, repeatTime, dstBlockStride,
-                        dstRepeatStride);
+    detail::DuplicateOf(dst, scalarValue, detail::MaskOf<isSetMask>(mask), repeatTime,
+                        dstBlockStride, dstRepeatStride);
 }
 
 /* Each iteration takes eight elements and fills a block with each. */
@@ -199,7 +197,7 @@ __aicore__ inline void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src
     if (repeatTime == 0) return;
     const T *s = detail::First("Brcb", "src0", src0, 8 * int64_t(repeatTime));
     detail::ForEach(all, repeatTime,
-                    [&](uint32_t r, uint32_t e) { d.at(r, e) = s[8 * r + e / PER]; });
+                    [&](uint64_t r, uint32_t e) { d.at(r, e) = s[8 * r + e / PER]; });
 }
 
 /* src, of extent 1 along `axis`, to the shape of dst: 1 or 2 axes. */

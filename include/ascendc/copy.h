@@ -3,10 +3,12 @@
  * DataCopy moves blocks of 32 bytes: another length is an error here, where an NPU drops
  * the rest in silence. DataCopyPad moves any number of bytes; in the unified buffer each
  * of its pieces starts at a multiple of 32, and what lies between a piece's end and the
- * next such multiple is filled with ones (NaN, -1) unless padding is asked for. */
+ * next such multiple is filled with ones (NaN, -1) unless padding is asked for. Copies to
+ * global memory may add to what lies there (atomic.h). */
 #ifndef ASCENDC_COPY_H_
 #define ASCENDC_COPY_H_
 
+#include "ascendc/atomic.h"
 #include "ascendc/vector.h"
 
 namespace AscendC {
@@ -83,6 +85,16 @@ char *Side(const char *operation, const char *what, const LocalTensor<T> &l,
     return data + first;
 }
 
+/* Bytes to where a copy ends: global memory, or the unified buffer. */
+template <typename T>
+void Move(const GlobalTensor<T> &, char *to, const char *from, uint64_t bytes) {
+    Store<T>("DataCopy", to, from, bytes);
+}
+template <typename T>
+void Move(const LocalTensor<T> &, char *to, const char *from, uint64_t bytes) {
+    std::memmove(to, from, bytes);
+}
+
 /* A copy of whole blocks one behind the other. */
 template <typename D, typename S>
 void CopyCount(const D &dst, const S &src, uint64_t count) {
@@ -90,7 +102,7 @@ void CopyCount(const D &dst, const S &src, uint64_t count) {
     CheckWhole<T>(count);
     uint64_t bytes = count * sizeof(T);
     char *to = Side("DataCopy", "dst", dst, 0, bytes);
-    std::memmove(to, Side("DataCopy", "src", src, 0, bytes), bytes);
+    Move(dst, to, Side("DataCopy", "src", src, 0, bytes), bytes);
 }
 
 /* How many pieces, of how many bytes. */
@@ -114,7 +126,7 @@ void CopyPieces(const D &dst, const S &src, const DataCopyParams &p) {
     char *d = Side("DataCopy", "dst", dst, 0, last * to + length);
     const char *s = Side("DataCopy", "src", src, 0, last * from + length);
     for (uint64_t i = 0; i <= last; i++)
-        std::memmove(d + i * to, s + i * from, length);
+        Move(dst, d + i * to, s + i * from, length);
 }
 
 /* Global memory -> unified buffer, with padding. A piece with its padding takes whole
@@ -162,7 +174,7 @@ void PadOut(const GlobalTensor<T> &dst, const LocalTensor<T> &src,
     char *d = Side("DataCopyPad", "dst", dst, 0, last * to + p.blockLen);
     const char *s = Side("DataCopyPad", "src", src, 0, last * from + p.blockLen);
     for (uint64_t i = 0; i <= last; i++)
-        std::memcpy(d + i * to, s + i * from, p.blockLen);
+        Store<T>("DataCopyPad", d + i * to, s + i * from, p.blockLen);
 }
 } // namespace detail
 

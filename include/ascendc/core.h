@@ -71,6 +71,17 @@ struct Range {
     uintptr_t begin, end;
 };
 
+/* What SetVectorMask and SetMaskCount left (mask.h): a bit for each element of an
+ * iteration, or, in the counter mode, the number of elements in words[0]. */
+struct VectorMask {
+    bool counts = false;     /* SetMaskCount: how operations take the mask */
+    bool set_counts = false; /* how the last SetVectorMask meant it */
+    uint64_t words[2] = {~uint64_t(0), ~uint64_t(0)};
+};
+
+/* What copies to global memory do to what lies there (atomic.h). */
+enum class Atomic : uint8_t { NONE, ADD, MAX, MIN };
+
 struct Block {
     uint32_t index, count;
     unsigned char *unified; /* UNIFIED_BUFFER bytes, aligned to 32 */
@@ -79,6 +90,9 @@ struct Block {
     bool flags[EVENTS][EVENT_IDS]; /* SetFlag without WaitFlag so far */
     uint8_t taken[EVENTS];         /* AllocEventID: a bit per id */
     void *pipe;                    /* the TPipe, if there is one */
+    VectorMask mask;
+    Atomic atomic;
+    const char *atomicType; /* the elements that SetAtomicAdd<T> named */
     /* What global memory there is: the arrays of the call, or, if `find` is set, the
      * memory that the runtime gave. */
     const Range *ranges;

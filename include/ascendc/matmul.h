@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "ascendc/atomic.h"
 #include "ascendc/queue.h"
 #include "ascendc/vector.h"
 
@@ -127,8 +128,12 @@ template <typename A, typename B, typename C, typename Bias = C> class Matmul {
     /* Stores the tile that Iterate computed in its place in C. */
     template <bool sync = true>
     void GetTensorC(const GlobalTensor<typename C::T> &c, uint8_t enAtomic = 0) {
-        if (enAtomic != 0)
-            detail::Fail("GetTensorC", "adding to C (enAtomic) is not there");
+        if (enAtomic > 3)
+            detail::Fail("GetTensorC",
+                         "enAtomic is %d; it may be 0 to 3 (none, add, max, min)",
+                         enAtomic);
+        const auto how = enAtomic ? static_cast<detail::Atomic>(enAtomic)
+                                  : detail::AtomicNow<typename C::T>("GetTensorC");
         if (sums_.empty()) detail::Fail("GetTensorC", "Iterate comes first");
         uint64_t columns = static_cast<uint64_t>(std::min(t_.baseN, n_ - column_));
         for (uint64_t i = 0; i < sums_.size() / columns; i++) {
@@ -137,7 +142,7 @@ template <typename A, typename B, typename C, typename Bias = C> class Matmul {
                 static_cast<uint64_t>(column_);
             typename C::T *row = c.Access("Matmul: C", at, columns);
             for (uint64_t j = 0; j < columns; j++)
-                row[j] = static_cast<typename C::T>(sums_[i * columns + j]);
+                Put(row + j, static_cast<typename C::T>(sums_[i * columns + j]), how);
         }
     }
     /* Every tile into its place in C. */
@@ -150,6 +155,13 @@ template <typename A, typename B, typename C, typename Bias = C> class Matmul {
     void End() { Restart(); }
 
   private:
+    /* An element of C: written, or added to what lies there. */
+    static void Put(typename C::T *at, typename C::T value, detail::Atomic how) {
+        if (how == detail::Atomic::NONE)
+            *at = value;
+        else
+            detail::Accumulate("GetTensorC", how, reinterpret_cast<char *>(at), value);
+    }
     /* How many tiles of `base` an extent has. */
     static int Tiles(int extent, int base) { return (extent + base - 1) / base; }
     void Restart() {

@@ -99,15 +99,16 @@ void WholeReduce(const char *operation, const LocalTensor<T> &dst,
     const bool pair = Kind::extreme && order <= ReduceOrder::ORDER_INDEX_VALUE;
     const size_t unit = pair ? 2 : 1;
     T *d = Aligned(operation, "dst", dst, unit * sizeof(T));
-    if (repeats > 0 && (size_t(repeats - 1) * size_t(dstRep) + 1) * unit > dst.GetSize())
-        Fail(operation, "%d results, %d apart, do not fit dst, which has %u elements",
-             repeats, dstRep, dst.GetSize());
-    for (int32_t r = 0; r < repeats; r++) {
+    const size_t all = lanes.Repeats(repeats);
+    if (all > 0 && ((all - 1) * size_t(dstRep) + 1) * unit > dst.GetSize())
+        Fail(operation, "%zu results, %d apart, do not fit dst, which has %u elements",
+             all, dstRep, dst.GetSize());
+    for (size_t r = 0; r < all; r++) {
         Reducer<T, Kind> one;
-        for (uint32_t e = 0; e < lanes.end; e++)
-            if (lanes.Has(e)) one.add(s.at(static_cast<uint32_t>(r), e), e);
+        for (uint32_t e = 0; e < lanes.EndOf(r); e++)
+            if (lanes.Has(e)) one.add(s.at(r, e), e);
         T value = one.value(), index = IndexBits<T>(one.best);
-        T *out = d + size_t(r) * size_t(dstRep) * unit;
+        T *out = d + r * size_t(dstRep) * unit;
         const bool first = order == ReduceOrder::ORDER_VALUE_INDEX ||
                            order == ReduceOrder::ORDER_ONLY_VALUE;
         out[0] = !Kind::extreme || first ? value : index;
@@ -126,17 +127,18 @@ void BlockReduce(const char *operation, const LocalTensor<T> &dst,
     auto s = Repeated(operation, "src", src, lanes, repeats,
                       static_cast<uint32_t>(srcBlk), static_cast<uint32_t>(srcRep));
     T *d = Aligned(operation, "dst", dst, 8 * sizeof(T));
-    if (repeats > 0 && (size_t(repeats - 1) * size_t(dstRep) + 1) * 8 > dst.GetSize())
+    const size_t all = lanes.Repeats(repeats);
+    if (all > 0 && ((all - 1) * size_t(dstRep) + 1) * 8 > dst.GetSize())
         Fail(operation,
-             "%d times 8 results, %d apart, do not fit dst, which has %u elements",
-             repeats, dstRep, dst.GetSize());
+             "%zu times 8 results, %d apart, do not fit dst, which has %u elements", all,
+             dstRep, dst.GetSize());
     constexpr uint32_t PER = ONE_BLK_SIZE / sizeof(T);
-    for (int32_t r = 0; r < repeats; r++)
+    for (size_t r = 0; r < all; r++)
         for (uint32_t b = 0; b < 8; b++) {
             Reducer<T, Kind> one;
-            for (uint32_t e = b * PER; e < std::min((b + 1) * PER, lanes.end); e++)
-                if (lanes.Has(e)) one.add(s.at(static_cast<uint32_t>(r), e), e);
-            if (one.count > 0) d[size_t(r) * size_t(dstRep) * 8 + b] = one.value();
+            for (uint32_t e = b * PER; e < std::min((b + 1) * PER, lanes.EndOf(r)); e++)
+                if (lanes.Has(e)) one.add(s.at(r, e), e);
+            if (one.count > 0) d[r * size_t(dstRep) * 8 + b] = one.value();
         }
 }
 
@@ -212,7 +214,7 @@ void ReduceRepeated(const char *operation, const LocalTensor<T> &dst,
         Repeated(operation, "src", src, lanes, repeats, 1, static_cast<uint32_t>(srcRep));
     const int64_t per = mask;
     Reduce<Kind>(operation, dst, work, per * repeats, withIndex, [&](int64_t i) {
-        return s.at(static_cast<uint32_t>(i / per), static_cast<uint32_t>(i % per));
+        return s.at(static_cast<uint64_t>(i / per), static_cast<uint32_t>(i % per));
     });
 }
 } // namespace detail

@@ -48,29 +48,69 @@ constexpr uint32_t PerRepeat(size_t size) {
     return static_cast<uint32_t>(ONE_REPEAT_BYTE_SIZE / size);
 }
 
-/* Which elements of an iteration take part: those before `end` whose bit is set. */
+/* In place of a mask: the one that SetVectorMask made (isSetMask = false). */
+struct SetBefore {};
+template <bool isSetMask, typename M> auto MaskOf(M mask) {
+    if constexpr (isSetMask)
+        return mask;
+    else
+        return SetBefore{};
+}
+
+/* Which elements of an iteration take part: those before `end` whose bit is set; of all
+ * iterations together `total`, where that is not 0 (the counter mode). */
 struct Mask {
     /* Bit e & 63 of word e >> 6. */
     uint64_t words[2] = {~uint64_t(0), ~uint64_t(0)};
-    uint32_t end;
+    uint64_t total = 0;
+    uint32_t end, per; /* per: elements of an iteration */
 
     /* The first `count`. */
     Mask(const char *operation, uint64_t count, uint32_t most)
-        : end(static_cast<uint32_t>(count)) {
+        : end(static_cast<uint32_t>(count)), per(most) {
         if (count < 1 || count > most)
             Fail(operation, "a mask of %llu elements; an iteration has 1 to %u",
                  static_cast<unsigned long long>(count), most);
     }
     /* One bit for each; the second word where an iteration has more than 64. */
-    Mask(const char *operation, const uint64_t *bits, uint32_t most) : end(0) {
+    Mask(const char *operation, const uint64_t *bits, uint32_t most) : end(0), per(most) {
         if (bits == nullptr) Fail(operation, "the mask is NULL");
+        Take(operation, bits);
+    }
+    /* The one that was set; it must be of the mode that is in force. */
+    Mask(const char *operation, SetBefore, uint32_t most) : end(0), per(most) {
+        const VectorMask &set = Current(operation).mask;
+        if (set.counts != set.set_counts)
+            Fail(operation, "the mask was set for the %s mode; the mode is %s",
+                 set.set_counts ? "counter" : "normal",
+                 set.counts ? "counter (SetMaskCount)" : "normal (SetMaskNorm)");
+        if (!set.counts) {
+            Take(operation, set.words);
+            return;
+        }
+        total = set.words[0];
+        if (total == 0) Fail(operation, "the mask counts 0 elements");
+        end = static_cast<uint32_t>(std::min<uint64_t>(total, most));
+    }
+    bool Has(uint32_t e) const { return words[e >> 6] >> (e & 63) & 1; }
+    /* How many iterations there are where the call says `repeats`; the elements of the
+     * one that is number r end before EndOf(r). */
+    uint64_t Repeats(int32_t repeats) const {
+        return total ? (total + per - 1) / per : static_cast<uint64_t>(repeats);
+    }
+    uint32_t EndOf(uint64_t r) const {
+        uint64_t left = total - r * per;
+        return total && left < end ? static_cast<uint32_t>(left) : end;
+    }
+
+  private:
+    void Take(const char *operation, const uint64_t *bits) {
         words[0] = bits[0];
-        words[1] = most > 64 ? bits[1] : 0;
-        for (uint32_t e = 0; e < most; e++)
+        words[1] = per > 64 ? bits[1] : 0;
+        for (uint32_t e = 0; e < per; e++)
             if (Has(e)) end = e + 1;
         if (end == 0) Fail(operation, "no bit of the mask is set");
     }
-    bool Has(uint32_t e) const { return words[e >> 6] >> (e & 63) & 1; }
 };
 
 /* An operand in blocks. */
@@ -78,8 +118,16 @@ template <typename T> struct Walk {
     static constexpr uint32_t BLOCK = ONE_BLK_SIZE / sizeof(T);
     T *data;
     size_t blk, rep; /* elements from block to block, from iteration to iteration */
-    T &at(uint32_t r, uint32_t e) const {
+    T &at(uint64_t r, uint32_t e) const {
         return data[r * rep + e / BLOCK * blk + e % BLOCK];
+    }
+    /* One past the last element that iteration r touches. */
+    size_t Reach(const Mask &mask, uint64_t r) const {
+        size_t furthest = 0;
+        for (uint32_t e = 0; e < mask.EndOf(r); e++)
+            if (mask.Has(e))
+                furthest = std::max<size_t>(furthest, e / BLOCK * blk + e % BLOCK + 1);
+        return furthest ? r * rep + furthest : 0;
     }
 };
 
@@ -112,26 +160,24 @@ Walk<T> Repeated(const char *operation, const char *what, const LocalTensor<T> &
                  uint32_t repStride) {
     Walk<T> walk = {Aligned(operation, what, tensor), blkStride * size_t(Walk<T>::BLOCK),
                     repStride * size_t(Walk<T>::BLOCK)};
-    if (repeats < 0 || repeats > MOST_REPEATS)
+    if (!mask.total && (repeats < 0 || repeats > MOST_REPEATS))
         Fail(operation, "%d iterations; there may be 0 to %d", repeats, MOST_REPEATS);
-    /* One past the last element that an iteration touches, then of the last iteration. */
-    size_t furthest = 0;
-    for (uint32_t e = 0; e < mask.end; e++)
-        if (mask.Has(e))
-            furthest = std::max<size_t>(furthest,
-                                        e / walk.BLOCK * walk.blk + e % walk.BLOCK + 1);
-    if (repeats > 0) furthest += size_t(repeats - 1) * walk.rep;
-    if (repeats > 0 && furthest > tensor.GetSize())
-        Fail(operation, "%d iterations reach element %zu of %s, which has %u", repeats,
-             furthest - 1, what, tensor.GetSize());
+    /* The last iteration reaches furthest, or the whole one before it. */
+    const uint64_t all = mask.Repeats(repeats);
+    size_t furthest = all ? walk.Reach(mask, all - 1) : 0;
+    if (all > 1) furthest = std::max(furthest, walk.Reach(mask, all - 2));
+    if (furthest > tensor.GetSize())
+        Fail(operation, "%llu iterations reach element %zu of %s, which has %u",
+             static_cast<unsigned long long>(all), furthest - 1, what, tensor.GetSize());
     return walk;
 }
 
 /* each(r, e) for the elements of every iteration. */
 template <typename Each> void ForEach(const Mask &mask, int32_t repeats, Each each) {
-    for (int32_t r = 0; r < repeats; r++)
-        for (uint32_t e = 0; e < mask.end; e++)
-            if (mask.Has(e)) each(static_cast<uint32_t>(r), e);
+    const uint64_t all = mask.Repeats(repeats);
+    for (uint64_t r = 0; r < all; r++)
+        for (uint32_t e = 0; e < mask.EndOf(r); e++)
+            if (mask.Has(e)) each(r, e);
 }
 
 /* dst = f(src) of the first elements. */
@@ -154,7 +200,7 @@ void Map1(const char *operation, const LocalTensor<D> &dst, const LocalTensor<S>
     auto s =
         Repeated(operation, "src", src, lanes, repeats, p.srcBlkStride, p.srcRepStride);
     ForEach(lanes, repeats,
-            [&](uint32_t r, uint32_t e) { d.at(r, e) = f(s.at(r, e), d.at(r, e)); });
+            [&](uint64_t r, uint32_t e) { d.at(r, e) = f(s.at(r, e), d.at(r, e)); });
 }
 
 /* dst = f(src0, src1). */
@@ -181,7 +227,7 @@ void Map2(const char *operation, const LocalTensor<T> &dst, const LocalTensor<T>
     auto b = Repeated(operation, "src1", src1, lanes, repeats, p.src1BlkStride,
                       p.src1RepStride);
     ForEach(lanes, repeats,
-            [&](uint32_t r, uint32_t e) { d.at(r, e) = f(a.at(r, e), b.at(r, e)); });
+            [&](uint64_t r, uint32_t e) { d.at(r, e) = f(a.at(r, e), b.at(r, e)); });
 }
 
 /* What the three kinds of operations do (binary.inc, unary.inc, scalar.inc): Op's
@@ -210,11 +256,6 @@ void WithScalar(const LocalTensor<T> &dst, const LocalTensor<T> &src, T scalar,
                   "the operation does not take elements of this type");
     Map1(Op::name, dst, src, how...,
          [scalar](T x, T) { return Op::template of<T>(x, scalar); });
-}
-
-/* The template argument isSetMask = false says that SetVectorMask made the mask. */
-template <bool isSetMask> void CheckMaskIsPassed() {
-    static_assert(isSetMask, "masks of SetVectorMask are not there: pass the mask");
 }
 } // namespace detail
 } // namespace AscendC
