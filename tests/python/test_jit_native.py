@@ -1,6 +1,7 @@
 """asnumpy.jit(native=True): compiled programs give the very bits of the library's own, and the same warnings."""
 
 import os
+import shutil
 import warnings
 
 import asnumpy
@@ -174,6 +175,20 @@ def test_halves():
 
     rng = np.random.default_rng(6)
     check(function, rng.normal(size=50).astype("f2"), rng.normal(size=50).astype("f2"), some=False)
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc)")
+def test_loops_of_the_programs_own_are_the_engines():
+    """A program that has one of them has no text; the others of the capture have."""
+    cubed = asnumpy.ElementwiseKernel("T x", "T y", "y = x * x * x", "cubed")
+
+    def function(x, y):
+        u = cubed(x * 2 + y) - y
+        return u, (x.sum() * y[::2] + x[::2]) * 2, cubed(u).max()
+
+    rng = np.random.default_rng(8)
+    for n in (8, 300):
+        check(function, rng.normal(size=n), rng.normal(size=n), some=False)
 
 
 def layouts(rng, n):
