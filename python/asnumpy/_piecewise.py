@@ -272,39 +272,10 @@ class vectorize(_np.vectorize):
         """The results of fused operations, of the dtypes that NumPy gives; None: the loop has to run."""
         if self.excluded or self.signature is not None or not args or not callable(self.pyfunc):
             return None
-        results = _traced.call(self.pyfunc, args, kwargs)
+        results = _traced.call(self.pyfunc, args, kwargs, self.otypes)
         if results is None:
             return None
-        types = self.otypes
-        if not types:  # the first element's results decide, as in NumPy's loop
-
-            def first(x):
-                return _np.asarray(x.ravel()[:1] if _core._is_array(x) else x).flat[0]
-
-            outputs = self.pyfunc(*map(first, args), **{k: first(v) for k, v in kwargs.items()})
-            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            types = [_np.asarray(x).dtype for x in outputs]
-        made = [_as_loop(r, _np.dtype(t)) for r, t in zip(results, types, strict=False)]
-        if len(types) != len(results) or any(x is None for x in made):
-            return None
-        return tuple(made) if len(made) > 1 else made[0]
-
-
-def _as_loop(values, dtype):
-    """Values as the loop's results become an array of a dtype; None where that fails, or is not the device's."""
-    if dtype.kind not in "biufc" or dtype.char in "gG":
-        return None
-    if dtype.kind in "iu" and values.dtype.kind in "fi" and values.dtype != dtype:
-        info = _np.iinfo(dtype)
-        if values.dtype.kind == "f":
-            inside = (values > float(info.min) - 1) & (values < float(info.max))
-        else:
-            inside = (values >= info.min) & (values <= info.max)
-        if not bool(inside.all()):
-            return None
-    if dtype.char in "ef" and values.dtype.kind == "i":  # as an int does, by way of a float
-        values = values.astype(float)
-    return values.astype(dtype)
+        return results if len(results) > 1 else results[0]
 
 
 def frompyfunc(func, /, nin, nout, **kwargs):

@@ -1,9 +1,11 @@
 """Scalar functions traced: what `vectorize` runs as fused operations instead of a Python loop.
 
 A function of numbers is called with tracers (`asnumpy._tracers`), which stand for all elements at once: arithmetic,
-comparisons, elementwise ufuncs, `where` and `clip` on them are recorded for the arrays. Where it asks for a truth value
-(an ``if``, ``and``, ``min``, ``max``) it is called again for the other answer, so that every path through it is known;
-the results of the paths are put together by their conditions. All of it is one fused program, as far as it fits.
+comparisons, elementwise ufuncs, `where` and `clip` on them become expressions (`asnumpy._expressions`). Where it asks for
+a truth value (an ``if``, ``and``) it is called again for the other answer, so that every path through it is known; the
+results of the paths are put together by their conditions. `max` and `min` select, where Python would give numbers of one
+class, and what earlier answers have settled is not asked. In the end what the results need is recorded for the arrays:
+one fused program, as far as it fits.
 
 The loop decides what is right: it gives the function Python's own numbers (of an array of uint8 they are ints without
 bounds), and ufuncs and `where` make NumPy's scalars of them. So a trace counts only when the elements give what the loop
@@ -21,7 +23,9 @@ would:
 Otherwise the loop runs.
 """
 
+import builtins
 import dis
+import functools
 import inspect
 import types
 import warnings
@@ -30,7 +34,8 @@ import numpy as _np
 
 from . import _core
 from ._errstate import errstate, geterr
-from ._tracers import FUNCTIONS, NotTraceable, Tracer, is_number, ufunc_name
+from ._expressions import Expressions, any_of, key, record
+from ._tracers import FUNCTIONS, NotTraceable, Tracer, greatest, is_number, least, ufunc_name
 
 _PATHS = 128  # through a function
 _OPERATIONS = 2000  # of all paths together
@@ -38,13 +43,25 @@ _LEAST = 256  # elements for which a trace pays
 
 # What errstate calls it, and what its warning does.
 _WARNINGS = {"divide": "divide by zero", "over": "overflow", "invalid": "invalid value"}
+# Operations that make no finite number of one that is not, by the operands for which that holds.
+_KEEPING = dict.fromkeys(["add", "subtract", "multiply"], 2) | dict.fromkeys(
+    ["divide", "negative", "absolute", "floor", "ceil", "trunc", "rint", "sqrt", "square", "log"], 1
+)
 # Which operand makes a pole where it is 0.
 _DIVISOR = {"divide": 1, "floor_divide": 1, "power": 0, "float_power": 0}
 _BUILTINS = {abs, min, max, pow}
+_SELECTIONS = {max: greatest, min: least}  # what they are in a traced function
 _FORBIDDEN = ("STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE_", "IMPORT_", "YIELD",
               "RAISE", "SETUP_", "PUSH_EXC", "BEFORE_WITH", "GET_ITER", "FOR_ITER", "MAKE_FUNCTION", "MAKE_CELL",
               "BUILD_LIST", "BUILD_MAP", "BUILD_SET", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "IS_OP",
               "CONTAINS_OP", "BINARY_SUBSCR", "SEND", "AWAIT", "MATCH_", "JUMP_BACKWARD")  # fmt: skip
+
+
+@functools.lru_cache(1000)
+def _is_plain_code(code):
+    return not code.co_flags & (
+        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    ) and not any(i.opname.startswith(_FORBIDDEN) for i in dis.get_instructions(code))
 
 
 def _is_plain(function, seen):
@@ -52,12 +69,7 @@ def _is_plain(function, seen):
     if not isinstance(function, types.FunctionType) or function in seen:
         return isinstance(function, types.FunctionType)
     seen.add(function)
-    code = function.__code__
-    if code.co_flags & (
-        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    ):
-        return False
-    if any(i.opname.startswith(_FORBIDDEN) for i in dis.get_instructions(code)):
+    if not _is_plain_code(function.__code__):
         return False
     try:
         outside = inspect.getclosurevars(function)
@@ -90,31 +102,96 @@ def _is_known(value, seen):
     )
 
 
+def _selecting(function, made):
+    """A plain function as it is traced: `max` and `min`, and the plain functions that it calls, are those of a trace."""
+    if function in made:
+        return made[function]
+
+    def of(value):
+        if isinstance(value, types.FunctionType) and not _is_function(value):
+            return _selecting(value, made)
+        return _SELECTIONS.get(value, value) if type(value) is type(max) else value
+
+    code, names = function.__code__, dict(function.__globals__)
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    copy = types.FunctionType(code, names, function.__name__, function.__defaults__, cells)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    made[function] = copy
+    for name in code.co_names:
+        if name in names or hasattr(builtins, name):
+            names[name] = of(names.get(name, getattr(builtins, name, None)))
+    for cell, outer in zip(cells, function.__closure__ or (), strict=True):
+        cell.cell_contents = of(outer.cell_contents)
+    return copy
+
+
+def _settled(comparison, answer):
+    """(name, a, b, answer) of the comparisons of the same operands that an answer settles, itself included. That
+    something is not less settles nothing where there may be a NaN."""
+    name = getattr(comparison.function, "__name__", None)
+    if name not in ("less", "less_equal", "equal", "not_equal"):
+        return []
+    a, b = map(key, comparison.operands)
+    known = [(name, a, b, answer)]
+    if name == "not_equal":
+        name, answer = "equal", not answer
+    if not answer and name != "equal" and all(_is_whole(x) for x in comparison.operands):
+        name, a, b, answer = "less_equal" if name == "less" else "less", b, a, True
+    if name == "equal":
+        known += [(n, x, y, answer is (n == "equal"))
+                  for n in ("equal", "not_equal") for x, y in ((a, b), (b, a))]  # fmt: skip
+        orders = [("less", False), ("less_equal", True)] if answer else []
+        known += [(n, x, y, is_so) for n, is_so in orders for x, y in ((a, b), (b, a))]
+    elif answer:
+        known += [(name, a, b, True), ("less", b, a, False), ("less_equal", a, b, True)]
+        if name == "less":
+            known += [("less_equal", b, a, False)]
+            known += [("equal", x, y, False) for x, y in ((a, b), (b, a))]
+            known += [("not_equal", x, y, True) for x, y in ((a, b), (b, a))]
+    return known
+
+
 class _Path:
     """One call of the function: the answers to give, what it asked, and what would happen in the loop."""
 
     def __init__(self, answers):
-        self.answers, self.asked = answers, []
+        self.answers, self.asked, self.settled = answers, [], {}
         self.bad, self.told = None, {}  # where the loop raises; where it warns, by what is said
-        self.results, self.odd = [], None  # of float64 that may come to that; where any may be
+        self.results, self.odd = [], None  # of float64 that may come to that; where others do
+        self.last = {}  # those results by whose values one that is not finite shows
+
+    def known(self, condition):
+        """The answer that others have settled, or None."""
+        if isinstance(condition, bool):
+            return condition
+        for asked, answer in self.asked:
+            if asked is condition:
+                return answer
+        if len(condition.operands) != 2:
+            return None
+        name = getattr(condition.function, "__name__", None)
+        return self.settled.get((name, *map(key, condition.operands)))
 
     def ask(self, condition):
+        answer = self.known(condition)
+        if answer is not None:
+            return answer
         k = len(self.asked)
         if k > 64:
             raise NotTraceable
-        for asked, answer in self.asked:  # min(a, b) after max(a, b)
-            if asked is condition:
-                return answer
         answer = self.answers[k] if k < len(self.answers) else True
         self.asked.append((condition, answer))
+        for name, a, b, is_so in _settled(condition, answer):
+            self.settled[name, a, b] = is_so
         return answer
 
 
-class _Trace:
-    """What all paths share: an operation that several of them have is done once."""
+class _Trace(Expressions):
+    """What all paths share: their expressions, and which path is the present one."""
 
     def __init__(self, modes):
-        self.operations, self.path, self.done, self.modes = 0, None, {}, modes
+        super().__init__()
+        self.operations, self.path, self.modes = 0, None, modes
 
     def count(self):
         """One more operation of a function."""
@@ -126,13 +203,9 @@ class _Trace:
         """The answer to a truth value on the present path."""
         return self.path.ask(condition)
 
-    def run(self, ufunc, *operands):
-        key = (ufunc, *[id(x) if _core._is_array(x) else repr(x) for x in operands])
-        found = self.done.get(key)
-        if found is None:
-            # the operands live as long as their numbers are keys
-            found = self.done[key] = (ufunc(*operands), operands)
-        return found[0]
+    def known(self, condition):
+        """That answer, if it is settled already; else None."""
+        return self.path.known(condition)
 
     def either(self, before, where):
         """A mask and another one; None: an empty one."""
@@ -161,22 +234,34 @@ class _Trace:
         comes first (`odd`), and `look` only after it."""
         path = self.path
         path.results.append((name, result, operands, has_pole))
-        finite = self.run(_core.isfinite, result)
-        path.odd = self.either(path.odd, self.run(_core.logical_not, finite))
+        for operand in operands[: _KEEPING.get(name, 0)]:
+            path.last.pop(key(operand), None)
+        path.last[key(result)] = result
+
+    def odd(self, path):
+        """Where a path may have something to tell, or where the loop raises on it."""
+        doubt = path.odd if path.bad is None else self.either(path.odd, path.bad)
+        for result in path.last.values():
+            lost = self.run(_core.logical_not, self.run(_core.isfinite, result))
+            doubt = self.either(doubt, lost)
+        return doubt
 
     def look(self, path):
         """Finds out which results of a path are told, and as what."""
         self.path = path
         for name, result, operands, has_pole in path.results:
             floats = [x for x in operands if not _is_whole(x)]
-            invalid, infinite = _core.isnan(result), _core.isinf(result)
+            invalid, infinite = self.run(_core.isnan, result), self.run(_core.isinf, result)
             for x in floats:
-                invalid, infinite = invalid & ~_core.isnan(x), infinite & _core.isfinite(x)
+                number = self.run(_core.logical_not, self.run(_core.isnan, x))
+                invalid = self.run(_core.logical_and, invalid, number)
+                infinite = self.run(_core.logical_and, infinite, self.run(_core.isfinite, x))
             self.tell_where("invalid", name, invalid)
             if name in _DIVISOR:
-                zero = _core.equal(operands[_DIVISOR[name]], 0)
-                self.tell_where("divide", name, infinite & zero)
-                self.tell_where("over", name, infinite & ~zero)
+                zero = self.run(_core.equal, operands[_DIVISOR[name]], 0)
+                other = self.run(_core.logical_not, zero)
+                self.tell_where("divide", name, self.run(_core.logical_and, infinite, zero))
+                self.tell_where("over", name, self.run(_core.logical_and, infinite, other))
             else:
                 self.tell_where("divide" if has_pole else "over", name, infinite)
 
@@ -228,13 +313,9 @@ def _chosen(trace, paths, values, depth=0):
             _chosen(trace, [paths[k] for k in picked], [values[k] for k in picked], depth + 1)
         )
     yes, no = sides
-    if yes is no or (type(yes) is type(no) and not _core._is_array(yes) and repr(yes) == repr(no)):
+    if yes is no or (type(yes) is type(no) and is_number(yes) and repr(yes) == repr(no)):
         return yes
     return trace.run(_core.where, condition, yes, no)
-
-
-def _filled(value, shape):
-    return value if _core._is_array(value) and value.shape == shape else _core.full(shape, value)
 
 
 def _bounds(array):
@@ -259,15 +340,13 @@ def _argument(trace, value):
         raise NotTraceable
     kind = value.dtype.kind
     if kind == "b":
-        return Tracer(trace, value, "b"), value
+        return Tracer(trace, trace.leaf(value), "b"), value
     if kind == "f":
-        array = value.astype(float, copy=False)
-        return Tracer(trace, array, "f", (None, None)), array
+        return Tracer(trace, trace.cast(trace.leaf(value), float), "f", (None, None)), value
     bounds = _bounds(value)
     if bounds[1] >= 2**63:
         raise NotTraceable
-    array = value.astype(_np.int64, copy=False)
-    return Tracer(trace, array, "i", bounds), array
+    return Tracer(trace, trace.cast(trace.leaf(value), _np.int64), "i", bounds), value
 
 
 def _mixed_exactly(paths_outputs):
@@ -285,9 +364,63 @@ def _mixed_exactly(paths_outputs):
     return True
 
 
-def call(function, args, kwargs):
-    """What `function` gives for each element of the broadcast arguments: a tuple of arrays and whether the function
-    returns a tuple; None where the loop has to run."""
+def _limits(ends):
+    """Bounds of the numbers that all paths give for one result; None: some are floats."""
+    low, high = [], []
+    for x in ends:
+        if isinstance(x, float) or getattr(x, "kind", "i") in "fF":
+            return None
+        low.append(x.low if isinstance(x, Tracer) else int(x))
+        high.append(x.high if isinstance(x, Tracer) else int(x))
+    return min(low), max(high)
+
+
+def _as_loop(trace, value, limits, dtype):
+    """(a result as the loop's becomes one of a dtype, the elements for which that fails or None). NotTraceable: it is not
+    the device's, or fails."""
+    if dtype.kind not in "biufc" or dtype.char in "gG":
+        raise NotTraceable
+    if is_number(value):
+        value = trace.leaf(_core.asarray(value))
+    outside = None
+    if dtype.kind in "iu" and value.dtype.kind in "fi":
+        info = _np.iinfo(dtype)
+        if limits is not None:
+            checks = [
+                trace.run(compare, value, bound)
+                for compare, bound, matters in (
+                    (_core.less, info.min, limits[0] < info.min),
+                    (_core.greater, info.max, limits[1] > info.max),
+                )
+                if matters
+            ]
+            outside = functools.reduce(trace.either, checks) if checks else None
+        else:  # what int() of it is; NaN is no such number
+            lowest = _core.greater if info.bits < 64 else _core.greater_equal
+            inside = trace.run(
+                _core.logical_and,
+                trace.run(lowest, value, float(info.min - (info.bits < 64))),
+                trace.run(_core.less, value, float(info.max + 1)),
+            )
+            outside = trace.run(_core.logical_not, inside)
+    if dtype.char in "ef" and value.dtype.kind == "i":  # as an int does, by way of a float
+        value = trace.cast(value, float)
+    return trace.cast(value, dtype), outside
+
+
+def _first_dtypes(function, args, kwargs):
+    """The dtypes of the first element's results, which decide in NumPy's loop."""
+
+    def first(x):
+        return _np.asarray(x.ravel()[:1] if _core._is_array(x) else x).flat[0]
+
+    outputs = function(*map(first, args), **{k: first(v) for k, v in kwargs.items()})
+    return [_np.asarray(x).dtype for x in (outputs if isinstance(outputs, tuple) else (outputs,))]
+
+
+def call(function, args, kwargs, otypes):
+    """What `function` gives for each element of the broadcast arguments, in the dtypes `otypes` (none: of the first
+    element's results): a tuple of arrays; None where the loop has to run."""
     if not _is_plain(function, set()):
         return None
     modes = geterr()
@@ -303,41 +436,59 @@ def call(function, args, kwargs):
             return None
         with errstate(all="ignore"):
             found = _paths(
-                function, trace, [x for x, _ in given], {k: x for k, (x, _) in named.items()}
-            )
+                _selecting(function, {}), trace, [x for x, _ in given],
+                {k: x for k, (x, _) in named.items()},
+            )  # fmt: skip
             paths, ends = zip(*found, strict=True)
             if len({len(outputs) for outputs in ends}) != 1 or not _mixed_exactly(ends):
                 return None
-            results = tuple(
-                _filled(_chosen(trace, paths, [_number_of(x) for x in outputs]), shape)
-                for outputs in zip(*ends, strict=True)
-            )
-            told = _told(trace, paths)
-            if told is None:
+            with errstate(**modes):
+                found = otypes or _first_dtypes(function, args, kwargs)
+            dtypes = [_np.dtype(t) for t in found]
+            if len(dtypes) != len(ends[0]):
                 return None
-            _core.synchronize()
+            made = [
+                _as_loop(trace, _chosen(trace, paths, [_number_of(x) for x in outputs]), _limits(outputs), dtype)
+                for outputs, dtype in zip(zip(*ends, strict=True), dtypes, strict=True)
+            ]  # fmt: skip
+            results, told = _looked_at(trace, paths, made)
     except NotTraceable:
         return None
     for category, name in told:
         text = f"{_WARNINGS[category]} encountered in {name}"
         warnings.warn(text, RuntimeWarning, stacklevel=4)
-    return results
+    return tuple(_filled(x, shape) for x in results)
+
+
+def _filled(array, shape):
+    return array if array.shape == shape else _core.broadcast_to(array, shape).copy()
 
 
 def _any(trace, paths, masks):
-    """Whether an element is in the mask of the path that it takes, as an array; None: an empty one."""
+    """Whether an element is in the mask of the path that it takes: an expression, or False."""
     chosen = _chosen(trace, paths, [False if mask is None else mask for mask in masks])
-    return chosen if chosen is False else _core.any(chosen, keepdims=True)
+    return chosen if chosen is False else trace.run(any_of, chosen)
 
 
-def _told(trace, paths):
-    """(category, name) of the warnings of the loop; None: it raises."""
-    odd = [path.odd if path.bad is None else trace.either(path.odd, path.bad) for path in paths]
-    if not bool(_any(trace, paths, odd)):
-        return []
+def _looked_at(trace, paths, made):
+    """(the results, (category, name) of the warnings of the loop). NotTraceable: it raises. Whether there is anything to
+    tell is found out with the results; most often there is not."""
+    odd = [trace.odd(path) for path in paths]
+    outside = [trace.run(any_of, mask) for _, mask in made if mask is not None]
+    doubts = [x for x in (_any(trace, paths, odd), *outside) if x is not False]
+    wanted = [x for x, _ in made]
+    if doubts:
+        wanted.append(functools.reduce(trace.either, doubts))
+    results = record(wanted)
+    if not doubts or not bool(results.pop()):
+        return results, []
     for path in paths:
         trace.look(path)
     keys = dict.fromkeys(key for path in paths for key in path.told)
-    bad = _any(trace, paths, [path.bad for path in paths])
+    bad = [_any(trace, paths, [path.bad for path in paths]), *outside]
     told = {key: _any(trace, paths, [path.told.get(key) for path in paths]) for key in keys}
-    return None if bool(bad) else [key for key, is_in in told.items() if bool(is_in)]
+    if any(bool(x) for x in record([x for x in bad if x is not False])):
+        raise NotTraceable
+    kept = {key: x for key, x in told.items() if x is not False}
+    found = record(list(kept.values()))
+    return results, [key for key, is_in in zip(kept, found, strict=True) if bool(is_in)]

@@ -141,7 +141,7 @@ def _both(method, name):
 class Tracer:
     """All elements of a number or truth value at once, in place of one.
 
-    trace: what does the operations; value: the array; kind: of one element in the loop; low, high:
+    trace: what makes the operations' expressions; value: the expression; kind: of one element in the loop; low, high:
     bounds of integers; is_array: in the loop it is an array of no dimensions, of `where`.
     """
 
@@ -184,9 +184,10 @@ class Tracer:
         bounds = _BOUNDS.get(name)
         if bounds is None:
             raise NotTraceable
-        ints = [self.trace.run(_core.add, x.value, 0) if _is_bool(x) and isinstance(x, Tracer)
-                else _Number(int(x.value)) if _is_bool(x) else x for x in operands]  # fmt: skip
-        values = [x if _core._is_array(x) else x.value for x in ints]
+        values = [
+            self.trace.cast(x.value, _np.int64) if isinstance(x, Tracer) else int(x.value)
+            for x in operands
+        ]
         result = self.trace.run(_core.ufuncs[name], *values)
         return Tracer(self.trace, result, kind, bounds(*operands))
 
@@ -322,7 +323,7 @@ class Tracer:
         return self.trace.ask(self._truth(self))
 
     def _truth(self, x):
-        """The truth values of an operand: an array, or a bool."""
+        """The truth values of an operand: an expression, or a bool."""
         if not isinstance(x, Tracer):
             return bool(x.value)
         return x.value if _is_bool(x) else self.trace.run(_core.not_equal, x.value, 0)
@@ -378,3 +379,39 @@ class Tracer:
 
 # Functions that are no ufuncs and whose work on one element each is done here.
 FUNCTIONS = frozenset(["clip", "where"])
+
+
+def _select(condition, x, y):
+    """x where the condition holds, else y: a selection if both are numbers of one class, which all elements are then; else
+    the condition is asked."""
+    if not isinstance(condition, Tracer):
+        return x if condition else y
+    trace, truth = condition.trace, condition._truth(condition)
+    known = trace.known(truth)
+    if known is not None:
+        return x if known else y
+    a, b = condition._operands(x, y)
+    if a.kind != b.kind or getattr(a, "is_array", False) or getattr(b, "is_array", False):
+        return x if condition else y
+    bounds = (None, None) if a.kind in "fF" else (min(a.low, b.low), max(a.high, b.high))
+    return Tracer(trace, trace.run(_core.where, truth, a.value, b.value), a.kind, bounds)
+
+
+def _extreme(better, plain, args, keywords):
+    """max or min of numbers and tracers: the first of those than which none is better, as Python finds it."""
+    if keywords or len(args) < 2:
+        return plain(*args, **keywords)
+    best = args[0]
+    for x in args[1:]:
+        best = _select(better(x, best), x, best)
+    return best
+
+
+def greatest(*args, **keywords):
+    """Python's max in a traced function."""
+    return _extreme(operator.gt, max, args, keywords)
+
+
+def least(*args, **keywords):
+    """Python's min."""
+    return _extreme(operator.lt, min, args, keywords)

@@ -7,16 +7,17 @@ import asnumpy as anp
 import numpy as np
 import pytest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "canny_pipeline.py"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+SOURCE, VECTORIZED = EXAMPLES / "canny_pipeline.py", EXAMPLES / "image_pipeline.py"
 
 
-def load(library):
-    """The pipeline with its NumPy import changed to `library`."""
-    text = SOURCE.read_text().replace("import numpy as np", f"import {library} as np", 1)
+def load(library, source=SOURCE):
+    """A program with its NumPy import changed to `library`."""
+    text = source.read_text().replace("import numpy as np", f"import {library} as np", 1)
     module = importlib.util.module_from_spec(
         importlib.util.spec_from_loader(library + "_pipeline", loader=None)
     )
-    exec(compile(text, str(SOURCE), "exec"), module.__dict__)
+    exec(compile(text, str(source), "exec"), module.__dict__)
     return module
 
 
@@ -46,6 +47,19 @@ def test_same_bits(pipelines, shape):
     np.testing.assert_array_equal(edges.to_numpy(), expected_edges)
     np.testing.assert_array_equal(equalized.to_numpy(), expected)
     assert expected_edges.any()
+
+
+@pytest.mark.parametrize("side", [33, 96])
+def test_scalar_functions_on_photographs(side):
+    """examples/image_pipeline.py: traced under ours, the same bits."""
+    ours, theirs = (load(library, VECTORIZED) for library in ("asnumpy", "numpy"))
+    for photo in theirs.photographs(2, side, seed=side):
+        equalized, edges = ours.process(anp.array(photo))
+        expected, expected_edges = theirs.process(photo)
+        assert type(equalized) is anp.ndarray and type(edges) is anp.ndarray
+        np.testing.assert_array_equal(equalized.to_numpy(), expected)
+        np.testing.assert_array_equal(edges.to_numpy(), expected_edges)
+        assert expected_edges.any()
 
 
 def test_eager_too(pipelines):
