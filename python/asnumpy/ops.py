@@ -45,7 +45,7 @@ def _place(frame):
     return frame.f_globals.get("__name__", "?"), frame.f_code.co_filename, frame.f_lineno
 
 
-def register(name, function=None, *, device=None, dtype=None, priority=0):
+def register(name, function=None, *, device=None, dtype=None, priority=0, replace=False):
     """Adds an implementation of an operator.
 
     Parameters
@@ -61,6 +61,9 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
         Only where the promoted dtype of the arrays is this one.
     priority : int
         Among equally specific implementations the highest is called.
+    replace : bool
+        Whether it takes the ufunc's place, too: in its calls and operators (np.add(a, b), a + b,
+        a += b) for arrays for which it is registered. See the guide's "In a ufunc's place".
 
     Returns
     -------
@@ -72,7 +75,8 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
     RuntimeError
         The operator has an implementation of the same device, dtype and priority.
     ValueError
-        A name that is no identifier, or a name of this module's; an unknown device.
+        A name that is no identifier, or a name of this module's; an unknown device; replace with a name
+        that is no ufunc's, or a generalised one's.
 
     Examples
     --------
@@ -88,14 +92,14 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
     key = _registry.key_of(name, device, dtype, priority)
 
     def add(implementation):
-        _registry.add(name, implementation, key, *place)
+        _registry.add(name, implementation, key, *place, replace)
         return implementation
 
     return add if function is None else add(function)
 
 
-def register_aten_op(name, impl=None, priority=1):
-    """Adds an implementation of an operator of ATen's, for everything.
+def register_aten_op(name, impl=None, priority=1, *, dtype=None, device=None, replace=False):
+    """Adds an implementation of an operator of ATen's, by default for everything.
 
     Parameters
     ----------
@@ -105,6 +109,11 @@ def register_aten_op(name, impl=None, priority=1):
         Without it a decorator is returned.
     priority : int
         0 is the priority of what is built in.
+    dtype, device
+        As in register.
+    replace : bool
+        Whether it takes the ufunc's place, too: in its calls and operators (np.add(a, b), a + b,
+        a += b) for arrays for which it is registered. See the guide's "In a ufunc's place".
 
     Returns
     -------
@@ -116,7 +125,7 @@ def register_aten_op(name, impl=None, priority=1):
     RuntimeError
         The name has an implementation of that priority.
     ValueError
-        A name that is no identifier.
+        A name that is no identifier; replace with a name that is no ufunc's.
 
     Examples
     --------
@@ -127,13 +136,17 @@ def register_aten_op(name, impl=None, priority=1):
     >>> np.ops.dispatch_operator("aten::sub", (np.array([3, 4]), 1))
     'mine'
     >>> _ = np.ops.unregister("aten::sub", priority=10)
+    >>> _ = np.ops.register_aten_op("aten::add", lambda a, b: a - b, dtype="float32", replace=True)
+    >>> np.ones(2, "float32") + 1, np.ones(2) + 1
+    (array([0., 0.], dtype=float32), array([2., 2.]))
+    >>> _ = np.ops.unregister("aten::add", dtype="float32", priority=1)
     """
     place = _place(sys._getframe(1))
     full = f"aten::{name}" if isinstance(name, str) and "::" not in name else name
-    key = _registry.key_of(full, None, None, priority)
+    key = _registry.key_of(full, device, dtype, priority)
 
     def add(implementation):
-        _registry.add(full, implementation, key, *place)
+        _registry.add(full, implementation, key, *place, replace)
         return implementation
 
     return add if impl is None else add(impl)

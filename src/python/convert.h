@@ -110,8 +110,8 @@ bool asn_integer_is_object(PyObject *obj);
 /* ---- operands of ufuncs. `owner` receives a reference to release after the call, or
  * NULL. */
 int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner);
-/* The fast ones only: exact ndarray, Python numbers, NumPy scalars. 1 yes, 0 something
- * else, -1 error. */
+/* The fast ones only: exact ndarray (while no ufunc is replaced: asn_is_quick), Python
+ * numbers, NumPy scalars. 1 yes, 0 something else, -1 error. */
 static inline int asn_operand_quick(PyObject *obj, asn_operand *out);
 /* out= argument: an ndarray, or a NumPy array written through (owner then holds the
  * wrapper). */
@@ -123,7 +123,7 @@ asn_status asn_out_written(PyObject *obj, const asn_array *out, PyObject *owner)
 #include "python/scalar.h"
 
 static inline int asn_operand_quick(PyObject *obj, asn_operand *out) {
-    if (ASN_LIKELY(asn_is_ndarray_exact(obj))) {
+    if (ASN_LIKELY(asn_is_quick(obj))) {
         out->array = asn_of(obj);
         out->weak = 0;
         return 1;

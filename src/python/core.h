@@ -117,7 +117,9 @@ typedef struct {
     asn_modes before;    /* the last others, or what is made next; all zero: none */
     uint64_t host_reads; /* arrays whose elements host code got */
     bool scalars_switch; /* set_scalars(); asn_gives_scalars() reads it */
-    bool jit;            /* asnumpy.jit traces; else functions are simply called */
+    PyTypeObject *quick; /* ndarray; NULL while a ufunc is replaced (ufunc/replaced.c) */
+    uint64_t replaced, replaced_version; /* how many are; another after each change */
+    bool jit; /* asnumpy.jit traces; else functions are simply called */
 } asn_state;
 
 extern asn_state *asn_module_state; /* NULL: not loaded */
@@ -141,6 +143,10 @@ static inline bool asn_is_ndarray_exact(PyObject *o) {
 }
 static inline bool asn_is_ndarray(PyObject *o) {
     return Py_TYPE(o) == asn_py.ndarray || PyType_IsSubtype(Py_TYPE(o), asn_py.ndarray);
+}
+/* Exactly ndarray, and its operations are built in: the short ways are for these. */
+static inline bool asn_is_quick(PyObject *o) {
+    return Py_TYPE(o) == ASN_READ(asn_py.quick);
 }
 /* The array in an ndarray object; its dtype. No check is made. */
 static inline asn_array *asn_of(PyObject *o) {

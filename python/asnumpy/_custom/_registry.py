@@ -51,6 +51,8 @@ class Operator:
         Where.
     line : int
         Where; 0: the file is "built in", or a library.
+    replace : bool
+        Whether it takes the place of the ufunc of the name, too.
 
     Notes
     -----
@@ -64,9 +66,12 @@ class Operator:
     """
 
     __module__ = "asnumpy.ops"
-    __slots__ = ("device", "dtype", "file", "function", "line", "name", "owner", "priority")
+    __slots__ = (
+        "device", "dtype", "file", "function", "line", "name", "owner", "priority", "replace"
+    )  # fmt: skip
 
-    def __init__(self, name, function, device, dtype, priority, owner, file, line):
+    def __init__(self, name, function, device, dtype, priority, owner, file, line, replace=False):
+        self.replace = replace
         self.name, self.function, self.priority = name, function, priority
         self.device, self.dtype = device, dtype
         self.owner, self.file, self.line = owner, file, line
@@ -137,12 +142,18 @@ def level_text(device, dtype, priority):
     return f"for {' on '.join(told) if told else 'everything'} with priority {priority}"
 
 
-def add(name, function, key, owner, file, line):
-    """Registers; RuntimeError when the key is taken."""
+def add(name, function, key, owner, file, line, replace=False):
+    """Registers; RuntimeError when the key is taken, ValueError where no ufunc can be replaced."""
     key = key_of(name, *key)
+    if not isinstance(replace, (bool, np.bool_)):
+        raise TypeError(
+            f"operator {name!r}: replace is a {type(replace).__name__}; it must be a bool"
+        )
+    if replace:
+        ufunc_to_replace(name)
     if not callable(function):
         raise TypeError(f"operator {name!r}: a {type(function).__name__} cannot be called")
-    entry = Operator(name, function, *key, owner, file, line)
+    entry = Operator(name, function, *key, owner, file, line, bool(replace))
     with LOCK:
         _built_in()
         _prune()
@@ -154,6 +165,8 @@ def add(name, function, key, owner, file, line):
                 _face.add(entry)
             known = _table.setdefault(name, {})[key] = entry
             forget()
+            if replace:
+                _replace_again(name)
     if known is not entry:
         raise RuntimeError(
             f"operator {name!r} is already registered {level_text(*key)} by {known.place}"
@@ -185,6 +198,8 @@ def remove(name, key):
         if not _table[name]:
             del _table[name]
         forget()
+        if entry.replace:
+            _replace_again(name)
     return entry.function
 
 
@@ -212,6 +227,8 @@ def _prune():
         entries.pop((entry.device, entry.dtype, entry.priority), None)
         if not entries:
             _table.pop(entry.name, None)
+        if entry.replace:
+            _replace_again(entry.name)
 
 
 def _own_entries(name):
@@ -259,6 +276,52 @@ def rank(entry):
     """The higher, the more specific; then the priority."""
     specific = 0 if entry.device is None else 2 if ":" in entry.device else 1
     return entry.dtype is not None, specific, entry.priority
+
+
+# ---- in a ufunc's place (src/python/ufunc/replaced.c)
+
+
+def ufunc_to_replace(name):
+    """The name of the ufunc that an operator of this name can replace; ValueError."""
+    ufunc = name if name in _core.ufuncs else aten_ufunc(name)
+    if ufunc is None:
+        raise ValueError(
+            f"operator {name!r} replaces nothing: replace=True is for the names of ufuncs ('add', 'aten::add')"
+        )
+    if _core.ufuncs[ufunc].signature is not None:
+        raise ValueError(
+            f"operator {name!r} replaces nothing: {ufunc} is a generalised ufunc; ufuncs of elements can be replaced"
+        )
+    return ufunc
+
+
+def _replace_again(name):
+    """Tells the ufunc what stands in its place now. The lock is held."""
+    ufunc = ufunc_to_replace(name)
+    mine = [
+        entry
+        for each, entries in _table.items()
+        if each == ufunc or aten_ufunc(each) == ufunc
+        for entry in entries.values()
+        if entry.replace and rank(entry) > (False, 0, 0)
+    ]
+    _core._replace_ufunc(_core.ufuncs[ufunc], _finder(mine) if mine else None)
+
+
+def _finder(entries):
+    """What a ufunc asks for each call: of (loop's dtype, an array or None) the function, or None."""
+    entries = sorted(entries, key=rank, reverse=True)
+    known = {}  # {(dtype, device): function}; entries never change
+
+    def find(dtype, array):
+        device = _core.empty(0).device if array is None else array.device
+        try:
+            return known[dtype, device]
+        except KeyError:
+            function = next((e.function for e in entries if _fits(e, device, dtype)), None)
+            return known.setdefault((dtype, device), function)
+
+    return find
 
 
 def _fits(entry, device, dtype):

@@ -11,6 +11,7 @@
  * launches them. All are private to asnumpy._custom, which checks what users give. */
 #include "python/convert.h"
 #include "python/functions/function.h"
+#include "python/ufunc/ufunc.h"
 
 #include "graph/device/fallback.h"
 #include "graph/ufunc/own_loops.h"
@@ -357,6 +358,16 @@ static PyObject *f_call_own_loop(PyObject *const *v) {
     return all;
 }
 
+/* (ufunc, find): see ufunc/replaced.c; None ends it. */
+static PyObject *f_replace_ufunc(PyObject *const *v) {
+    if (!asn_is_ufunc(v[0])) {
+        PyErr_Format(PyExc_TypeError, "a %s is no ufunc", Py_TYPE(v[0])->tp_name);
+        return NULL;
+    }
+    if (asn_ufunc_replace(v[0], v[1] == Py_None ? NULL : v[1]) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 asn_function_def asn_custom_functions[] = {
     ASN_FUNCTION("_own_loop", "name, function, data, dtypes, num_inputs", f_own_loop,
                  "Makes a loop an operation of fused programs: its opcode, or None."),
@@ -376,6 +387,8 @@ asn_function_def asn_custom_functions[] = {
                  "Whether the device runs kernels that the host's compiler made."),
     ASN_FUNCTION("_launch_kernel", "name, kernel, args, drop, blocks", f_launch_kernel,
                  "Launches a kernel in blocks, and waits for it."),
+    ASN_FUNCTION("_replace_ufunc", "ufunc, find", f_replace_ufunc,
+                 "What finds implementations in a ufunc's place; None: nothing."),
     ASN_FUNCTION("_begin_fallback", "name", f_begin_fallback,
                  "Counts an operation that the CPU does for the device, by the policy."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),

@@ -238,6 +238,9 @@ static void put_state(asn_jit_key *k) {
     uint8_t state[2] = {asn_fp_sink() != NULL, (uint8_t)asn_pool_device};
     asn_look_end();
     put(k, state, sizeof state);
+    /* What was traced has the implementations of its time (ufunc/replaced.c). */
+    uint64_t version = ASN_READ(asn_py.replaced_version);
+    if (version) put(k, &version, sizeof version);
 }
 
 /* A multiplicative hash of eight bytes at a time; equal keys are compared byte by byte,

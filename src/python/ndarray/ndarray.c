@@ -405,6 +405,7 @@ int asn_ndarray_init_type(PyObject *module) {
     PyType_Spec spec = {"asnumpy.ndarray", sizeof(asn_ndarray), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
     asn_py.ndarray = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    asn_py.quick = asn_py.ndarray;
     if (!asn_py.ndarray || asn_instances_init(module, asn_py.ndarray) < 0) return -1;
     return PyModule_AddObjectRef(module, "ndarray", (PyObject *)asn_py.ndarray);
 }

@@ -89,8 +89,7 @@ static PyObject *binary_with_library(PyObject *a, PyObject *b, binaryfunc operat
 /* a op b, where at least one is an array. The pairs that programs have most come first:
  * two plain arrays, an array and a float. */
 static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_operator) {
-    if (asn_is_ndarray_exact(a) && asn_is_ndarray_exact(b))
-        return asn_ufunc_apply_pair(op, a, b);
+    if (asn_is_quick(a) && asn_is_quick(b)) return asn_ufunc_apply_pair(op, a, b);
     PyObject *pair[2] = {a, b};
     if (asn_is_ndarray_exact(a) && PyFloat_CheckExact(b))
         return asn_ufunc_apply(op, pair);
@@ -281,10 +280,18 @@ static PyObject *host_power(PyObject *a, PyObject *b) {
     return PyNumber_Power(a, b, Py_None);
 }
 
+/* Whether powers of it may be other operations: not of what is no array of ours, nor
+ * where power has an implementation of a program's. */
+static bool takes_shortcuts(PyObject *a) {
+    if (ASN_LIKELY(asn_is_quick(a))) return true;
+    PyObject *u = asn_is_ndarray(a) ? asn_py.ufunc_of_row[ASN_OP_POWER] : NULL;
+    return u && asn_ufunc_is_plain((asn_ufunc *)u);
+}
+
 /* a ** b; three arguments are pow(a, b, modulo), which no array knows. */
 static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
-    if (asn_is_ndarray(a)) {
+    if (takes_shortcuts(a)) {
         asn_op op = asn_power_shortcut(a, b);
         if (op != ASN_OP_POWER) return asn_ufunc_apply(op, &a);
         double e = PyFloat_CheckExact(b)  ? PyFloat_AS_DOUBLE(b)
@@ -300,7 +307,7 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
  * which has their errors. */
 static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
-    asn_op op = asn_power_shortcut(a, b);
+    asn_op op = takes_shortcuts(a) ? asn_power_shortcut(a, b) : ASN_OP_POWER;
     if (op == ASN_OP_POWER || !(asn_of(a)->layout.flags & ASN_WRITEABLE) ||
         ((asn_ndarray *)a)->is_number)
         return inplace(a, b, ASN_OP_POWER);

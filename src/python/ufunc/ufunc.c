@@ -9,7 +9,7 @@
  * The long path, in NumPy's order: operands of NumPy's subclasses (NumPy computes),
  * overrides, keywords, operands, the core, __array_wrap__; at its end HostDtypeError
  * makes the call NumPy's. Each step's errors are those that NumPy gives at that step. */
-#include "python/ufunc/ufunc.h"
+#include "python/ufunc/ufunc_call.h"
 
 #include "graph/ufunc/trace_fast.h"
 
@@ -332,18 +332,8 @@ int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
 
 /* ---- calls */
 
-/* What one call holds until it ends; zeroed before it is filled. */
-typedef struct {
-    asn_operand in[3];  /* borrow from owners and arguments */
-    PyObject *owner[3]; /* of converted inputs */
-    asn_array *out[2];  /* NULL: a new array */
-    PyObject *out_owner[2], *where_owner;
-    asn_ufunc_options options;
-    bool keep_array; /* out=...: a 0-d result stays an array */
-} call_state;
-
 /* After a call_state_init that failed, too. */
-static void call_state_fini(call_state *c) {
+static void call_state_fini(asn_ufunc_state *c) {
     for (int i = 0; i < 3; i++)
         Py_XDECREF(c->owner[i]);
     for (int i = 0; i < 2; i++)
@@ -353,7 +343,7 @@ static void call_state_fini(call_state *c) {
 
 /* Reads operands, outputs and options, in NumPy's order of errors; -1: an error, and *c
  * is still to be ended. */
-static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
+static int call_state_init(asn_ufunc_state *c, asn_ufunc *u, PyObject *const *args,
                            const asn_ufunc_kwargs *kw) {
     memset(c, 0, sizeof *c);
     c->options = default_options;
@@ -381,20 +371,14 @@ static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
     return 0;
 }
 
-/* Materialises what a foreign output's memory must show now: out= is a NumPy array, which
- * the caller may look at without asking us. */
-static int materialise_output(const call_state *c, int i, PyObject *out_object) {
-    ASN_PY_TRY_INT(asn_out_written(out_object, c->out[i], c->out_owner[i]));
-    return 0;
-}
-
 /* One operation into output i, or a new array: a new reference, or NULL. */
-static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) {
+static PyObject *run_one(asn_op op, asn_ufunc_state *c, int i, PyObject *out_object) {
     if (c->out[i]) {
         asn_status status = asn_ufunc_call(op, c->in, c->out[i], NULL, &c->options);
         if (status != ASN_OK)
             return asn_ufunc_raise(op, c->in, c->out[i], &c->options, status);
-        if (materialise_output(c, i, out_object) < 0 || asn_fp_check() < 0) return NULL;
+        if (asn_ufunc_show_output(c, i, out_object) < 0 || asn_fp_check() < 0)
+            return NULL;
         return Py_NewRef(out_object);
     }
     asn_ndarray *r = asn_ndarray_alloc();
@@ -408,7 +392,7 @@ static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) 
 
 /* divmod, modf, frexp as two operations: a pair of results. Both are computed before
  * either output is written: an output may be an input. */
-static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *kw) {
+static PyObject *run_pair(asn_ufunc *u, asn_ufunc_state *c, const asn_ufunc_kwargs *kw) {
     asn_dtype loop, result;
     asn_status status =
         asn_ufunc_result_dtype((asn_op)u->op, c->in, &c->options, &loop, &result);
@@ -436,7 +420,7 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
         c->out[0] = first_out;
         if (status != ASN_OK)
             asn_raise(status);
-        else if (materialise_output(c, 0, kw->out[0]) == 0)
+        else if (asn_ufunc_show_output(c, 0, kw->out[0]) == 0)
             one = Py_NewRef(kw->out[0]);
     } else if (second) {
         one = asn_ndarray_wrap(&first);
@@ -534,9 +518,10 @@ static PyObject *wrap_pair(asn_ufunc *u, PyObject *pair, PyObject *const *args,
     return r;
 }
 
-/* The long path for data that the device has; NULL with HostDtypeError: it has not. */
+/* The long path for data that the device has; NULL with HostDtypeError: it has not.
+ * *replaced: the call was a program's implementation's, whose errors are the call's. */
 static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *kwnames) {
+                                PyObject *kwnames, bool *replaced) {
     PyObject *result;
     int taken = asn_ufunc_override(u, "__call__", args, nargs, kwnames, &result);
     if (taken) return taken < 0 ? NULL : result;
@@ -554,11 +539,16 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
             "is intended, use out=None.",
             1) < 0)
         return NULL;
-    call_state state;
+    asn_ufunc_state state;
     result = NULL;
-    if (call_state_init(&state, u, args, &kw) == 0)
-        result = u->kind == ASN_UFUNC_PAIR ? run_pair(u, &state, &kw)
-                                           : run_one((asn_op)u->op, &state, 0, kw.out[0]);
+    if (call_state_init(&state, u, args, &kw) == 0) {
+        *replaced = !asn_ufunc_is_plain(u) &&
+                    asn_ufunc_call_replaced(u, args, &state, &kw, &result);
+        if (!*replaced)
+            result = u->kind == ASN_UFUNC_PAIR
+                         ? run_pair(u, &state, &kw)
+                         : run_one((asn_op)u->op, &state, 0, kw.out[0]);
+    }
     call_state_fini(&state);
     return u->kind == ASN_UFUNC_PAIR ? wrap_pair(u, result, args, &kw)
                                      : wrap_result(u, result, args, &kw, 0);
@@ -574,8 +564,9 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
             r = asn_foreign_call((PyObject *)u, args, nargs, kwnames);
             if (r || PyErr_Occurred()) return r;
         }
-    r = call_on_device(u, args, nargs, kwnames);
-    if (!r && asn_host_may_answer())
+    bool replaced = false;
+    r = call_on_device(u, args, nargs, kwnames, &replaced);
+    if (!r && !replaced && asn_host_may_answer())
         return asn_host_retry((PyObject *)u, args, nargs, kwnames);
     return r;
 }
@@ -598,6 +589,22 @@ static bool needs_long_way(void) {
            PyErr_ExceptionMatches(asn_py.host_dtype);
 }
 
+/* Operands whose types leave no question; 1 yes, 0 something else, -1 an error. While
+ * some ufunc is replaced arrays are none (replaced.c), and here are taken as such for
+ * the others. */
+static int read_beside(const asn_ufunc *u, PyObject *const *args, int nin,
+                       asn_operand *in) {
+    if (ASN_READ(asn_py.quick) || !asn_ufunc_is_plain(u)) return 0;
+    int quick = 1;
+    for (int i = 0; i < nin && quick > 0; i++) {
+        if (asn_is_ndarray_exact(args[i]))
+            in[i] = (asn_operand){.array = asn_of(args[i])};
+        else
+            quick = asn_operand_quick(args[i], &in[i]);
+    }
+    return quick;
+}
+
 /* op(quick operands..., out) of an out that is exactly ndarray and writeable; NULL
  * without an error when an operand is not quick. */
 static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
@@ -605,6 +612,7 @@ static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     int nin = u->nin & MAX_IN, quick = asn_operand_quick(args[0], in);
     for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
+    if (ASN_UNLIKELY(!quick)) quick = read_beside(u, args, nin, in);
     if (quick < 0 && needs_long_way()) PyErr_Clear();
     if (quick <= 0 || asn_scalars_need_arrays((asn_op)u->op, in)) return NULL;
     asn_status status = asn_ufunc_call((asn_op)u->op, in, asn_of(out), NULL, NULL);
@@ -616,7 +624,7 @@ static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
 /* The power ufunc itself replaces only squares, as NumPy's does. */
 static bool is_square(const asn_ufunc *u, PyObject *const *args) {
     return u->op == ASN_OP_POWER && asn_is_ndarray_exact(args[0]) &&
-           asn_dtype_of(args[0]) != ASN_BOOL &&
+           asn_ufunc_is_plain(u) && asn_dtype_of(args[0]) != ASN_BOOL &&
            asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE;
 }
 
@@ -628,8 +636,8 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     asn_ufunc *u = (asn_ufunc *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (ASN_LIKELY(!kwnames && nargs == u->nin && nargs <= 2 &&
-                   u->kind == ASN_UFUNC_PLAIN && asn_is_ndarray_exact(args[0]) &&
-                   asn_is_ndarray_exact(args[nargs - 1])))
+                   u->kind == ASN_UFUNC_PLAIN && asn_is_quick(args[0]) &&
+                   asn_is_quick(args[nargs - 1])))
         return asn_ufunc_apply((asn_op)u->op, args);
     if (nargs == 2 && !kwnames && is_square(u, args))
         return asn_ufunc_apply(ASN_OP_SQUARE, args);
@@ -639,6 +647,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
         int quick = asn_operand_quick(args[0], in);
         for (int i = 1; i < nin && quick > 0; i++)
             quick = asn_operand_quick(args[i], &in[i]);
+        if (ASN_UNLIKELY(!quick)) quick = read_beside(u, args, nin, in);
         if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
             asn_scalar value;
             /* Only numbers, and numbers wanted: no array on the way. */
@@ -707,6 +716,10 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     if (quick < 0 && !needs_long_way()) return NULL;
     PyErr_Clear();
     PyObject *u = asn_ufunc_of(op);
+    if (u && quick == 0 && read_beside((asn_ufunc *)u, args, nin, in) > 0 &&
+        !asn_scalars_need_arrays(op, in))
+        return rows_result(op, in);
+    if (PyErr_Occurred()) PyErr_Clear();
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
 }
 
@@ -715,7 +728,7 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
 PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
     asn_operand in[2];
     asn_array *self = asn_of(args[0]);
-    int quick = asn_is_ndarray_exact(args[0]) ? asn_operand_quick(args[1], &in[1]) : 0;
+    int quick = asn_is_quick(args[0]) ? asn_operand_quick(args[1], &in[1]) : 0;
     if (quick < 0) {
         if (!needs_long_way()) return NULL;
         PyErr_Clear();

@@ -22,7 +22,16 @@ typedef struct {
     const char *doc;
     uint16_t op, op2;        /* asn_op; op2 of a pair */
     uint8_t kind, nin, nout; /* of ASN_UFUNC_...; how many inputs, outputs */
+    PyObject *replacement;   /* what finds implementations in its place, or NULL; owned */
 } asn_ufunc;
+
+/* replaced.c: calls ask `find`, of (dtype, array), for a function or None, before the
+ * built-in; NULL: no more. -1: ValueError of a ufunc that cannot be replaced. */
+int asn_ufunc_replace(PyObject *ufunc, PyObject *find);
+/* Whether nothing stands in its place. */
+static inline bool asn_ufunc_is_plain(const asn_ufunc *u) {
+    return !ASN_READ(u->replacement);
+}
 
 /* Keyword arguments of a call, borrowed; NULL where absent. */
 typedef struct {

@@ -204,6 +204,7 @@ static PyMemberDef ufunc_members[] = {
 
 static void ufunc_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((asn_ufunc *)self)->replacement);
     type->tp_free(self);
     Py_DECREF(type);
 }
