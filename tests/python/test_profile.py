@@ -185,6 +185,13 @@ def test_synchronisations_name_their_reason():
     del b
 
 
+def test_waits_are_counted_with_and_without_a_session():
+    x = np.arange(5000.0) * 2
+    before = np.engine_stats()["synchronizations"]
+    assert float(x[7]) == 14
+    assert np.engine_stats()["synchronizations"] == before + 1
+
+
 def test_waits_of_arrays_that_are_filled_from_the_host():
     """Their memory may have been another's, with work of a stream still on it."""
     a, numbers, stream = np.ones(300_000), [1.0] * 3000, np.Stream()
