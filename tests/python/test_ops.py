@@ -1,5 +1,6 @@
 """The registry of operators: levels, priorities, who registered, threads."""
 
+import math
 import threading
 
 import asnumpy
@@ -205,12 +206,73 @@ def test_aten_names(name):
 
 def test_aten_names_are_those_of_the_c_binding():
     """Both faces answer each row's own name and its CANN operator's."""
-    words = {*asnumpy._core._cann_rows(), "mm", "bmm", "mv", "dot", "outer", "prod", "amin"}
+    words = {
+        *asnumpy._core._cann_rows(),
+        "mm",
+        "bmm",
+        "mv",
+        "dot",
+        "outer",
+        "prod",
+        "amin",
+        "erf",
+        "erfc",
+        "frac",
+    }
     assert all(ops.find(f"aten::{word}").file == "built in" for word in words)
     assert asnumpy._core._aten_row("BitwiseNot") == asnumpy._core._aten_row("bitwise_not")
     for name in ("aten::add_", "aten::nothing", "aten::erf_", "at::add", "npu::add"):
         with pytest.raises(LookupError):
             ops.find(name)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int8", "int64", "bool", ">f8", ">i4"]
+)
+@pytest.mark.parametrize("name", ["erf", "erfc", "frac"])
+def test_aten_rows_that_are_no_ufuncs(name, dtype):
+    """What NumPy lacks has the dtypes of NumPy's functions of floating point, and Python's own values."""
+    of_one = {"erf": math.erf, "erfc": math.erfc, "frac": lambda x: math.fmod(x, 1)}[name]
+    values = np.array([[-2.5, -1, 0], [0.25, 1, 3]]).astype(dtype)
+    want = np.vectorize(of_one, otypes=[float])(values.astype(float))
+    kind = np.sqrt(np.ones(1, dtype)).dtype
+    call = getattr(ops, f"aten::{name}")
+    arrays = (
+        asnumpy.asarray(values),
+        asnumpy.asarray(values)[:, ::-1],
+        asnumpy.asarray(values)[0, 0],
+    )
+    for given, wanted in zip(arrays, (want, want[:, ::-1], want[0, 0]), strict=True):
+        got = call(given)
+        assert got.dtype == kind and got.shape == wanted.shape
+        np.testing.assert_allclose(
+            asnumpy.to_numpy(got),
+            wanted,
+            rtol=8 * float(np.finfo(kind).eps),
+            atol=float(np.finfo(kind).tiny),
+        )
+    assert call(asnumpy.zeros((0, 3), dtype)).shape == (0, 3)
+    two = asnumpy.asarray(values) + asnumpy.asarray(values)  # recorded, with what follows
+    np.testing.assert_allclose(
+        asnumpy.to_numpy(call(two) * 2), 2 * np.vectorize(of_one, otypes=[float])(asnumpy.to_numpy(two).astype(float)),
+        rtol=16 * float(np.finfo(kind).eps), atol=float(np.finfo(kind).tiny),
+    )  # fmt: skip
+
+
+def test_aten_rows_that_are_no_ufuncs_of_other_arguments():
+    assert ops.dispatch_operator("aten::erf", (0.5,)) == pytest.approx(math.erf(0.5), rel=1e-15)
+    assert ops.dispatch_operator("aten::erfc", ([0.5, 27.0],)).tolist()[0] == pytest.approx(
+        math.erfc(0.5)
+    )
+    assert isinstance(ops.dispatch_operator("aten::erf", (np.ones(3),)), asnumpy.ndarray)
+    for name in ("erf", "erfc", "frac"):
+        with pytest.raises(TypeError, match=f"ufunc '{name}' not supported for the input types"):
+            ops.dispatch_operator(f"aten::{name}", (asnumpy.ones(2, "complex64"),))
+    with pytest.raises(TypeError, match="takes an asnumpy array, got list"):
+        asnumpy._core._unary_row("erf", [1])
+    for name in ("add", "erf_", ""):
+        with pytest.raises(LookupError, match=f"'{name}' is no row of one operand"):
+            asnumpy._core._unary_row(name, asnumpy.ones(2))
 
 
 def test_registering_aten_operators(added):

@@ -28,6 +28,16 @@ def aten_function(name):
     return _functions().get(operator if row is None else row)
 
 
+def _of_row(name):
+    """A function of one array that is a row of the operation table, and no ufunc of NumPy's."""
+
+    def function(x):
+        return _core._unary_row(name, _core.asarray(x))
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
 def _of_dimensions(name, function, *ndims):
     """The function, of arrays of these numbers of dimensions alone, as ATen has it."""
 
@@ -61,6 +71,9 @@ def _functions():
         "amax": np.max,
         "amin": np.min,
         "where": np.where,
+        "erf": _of_row("erf"),
+        "erfc": _of_row("erfc"),
+        "frac": _of_row("frac"),
         "isposinf": np.isposinf,
         "isneginf": np.isneginf,
         "relu": lambda x: np.maximum(x, 0),

@@ -12,6 +12,7 @@
 #include "graph/device/cann.h"
 #include "graph/device/fallback.h"
 #include "graph/lock.h"
+#include "graph/ufunc/ufunc.h"
 #include "ops/aten.h"
 
 /* _as_strided(x, shape, strides). A view with any shape and strides (bytes) inside the
@@ -278,6 +279,31 @@ static PyObject *f_aten_row(PyObject *const *v) {
     return PyUnicode_FromString(asn_op_table[op].name);
 }
 
+/* For the registry: an array by a row of one operand that has no ufunc (erf), recorded
+ * and promoted as ufuncs are. The registry looks a row up once for a kind of arguments,
+ * and calls this each time: a walk over the table's names, of some hundred short words,
+ * is little beside the array that is made. It takes arrays alone, because promotion of
+ * Python's numbers is the business of ufunc objects, which these rows lack; the registry
+ * makes arrays of what it was given. */
+static PyObject *f_unary_row(PyObject *const *v) {
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    if (!name) return NULL;
+    int op = 0;
+    while (op < ASN_OP_CAST && strcmp(asn_op_table[op].name, name) != 0)
+        op++;
+    if (op == ASN_OP_CAST || asn_op_table[op].num_in != 1)
+        return PyErr_Format(PyExc_LookupError, "'%s' is no row of one operand", name);
+    if (!asn_is_ndarray(v[1]))
+        return PyErr_Format(PyExc_TypeError, "_unary_row takes an asnumpy array, got %s",
+                            Py_TYPE(v[1])->tp_name);
+    asn_operand in = {.array = asn_of(v[1])};
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    /* No options: a new array of the dtype that the table gives, checked as usual. */
+    asn_status status = asn_ufunc_call((asn_op)op, &in, NULL, &r->array, NULL);
+    return asn_ndarray_finish(r, status);
+}
+
 /* For `asnumpy.doctor`: the CPU device's lines, of the host's beside an NPU. */
 static PyObject *f_describe(PyObject *const *v) {
     (void)v;
@@ -367,6 +393,8 @@ asn_function_def asn_engine_functions[] = {
                  "(name, what it may be) of each setting of the environment."),
     ASN_FUNCTION("_aten_row", "name", f_aten_row,
                  "The table's row that an operator of ATen's is."),
+    ASN_FUNCTION("_unary_row", "name, x", f_unary_row,
+                 "An array by a row of the table that has no ufunc."),
     ASN_FUNCTION("_cann_rows", "", f_cann_rows, "The names of the table's ufuncs."),
     ASN_FUNCTION("_cann_operators", "", f_cann_operators,
                  "The operators of CANN's that the table's rows name."),
