@@ -202,6 +202,8 @@ def test_arguments():
             total(out, 0.5, 1, 2.0, -3, 2**63, True, blocks=blocks)
     with pytest.raises(TypeError, match="threads= is for bodies of a thread"):
         total(out, blocks=1, threads=2)
+    with pytest.raises(TypeError, match="sum: takes 7 arguments, got 1"):
+        total(args=(out,), blocks=1)
     with pytest.raises(TypeError, match="parameter 0 is neither an address nor a number"):
         ascendc_kernels.kernel(SUM, "plain")(3, blocks=1)
     with pytest.raises(asnumpy.CompileError, match="the code has no function missing"):

@@ -219,6 +219,13 @@ def test_raw_kernel(rng):
     kernel((x, y, 2.0), range=a.size)
     np.testing.assert_array_equal(np.asarray(y), b + 2 * a)
     kernel((x, y, 1), range=(5, 5))
+    kernel(args=(x, y, -2.0), range=a.size)
+    np.testing.assert_array_equal(np.asarray(y), b + 2 * a - 2 * a)
+    for wrong in ({"args": x}, {"args": 3}):
+        with pytest.raises(TypeError, match=r"axpy: args is a \w+; it must be a tuple"):
+            kernel(**wrong)
+    with pytest.raises(TypeError, match="axpy: args= is all arguments; 1 are given beside it"):
+        kernel(5, args=(x, y, 2.0))
     with pytest.raises(TypeError, match="args is a ndarray"):
         kernel(x)
     fill = asnumpy.RawKernel(AXPY, "fill")

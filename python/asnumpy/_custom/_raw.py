@@ -126,15 +126,17 @@ class RawKernel:
             f"{self.name}: argument {k} is a {type(x).__name__}; it may be an asnumpy array or a real number"
         )
 
-    def __call__(self, *args, range=None, blocks=None, threads=None):  # noqa: A002 - what it is
+    def __call__(self, *arguments, args=None, range=None, blocks=None, threads=None):  # noqa: A002 - what it is
         """The function on arrays and numbers.
 
         Parameters
         ----------
-        *args
+        *arguments
             One tuple of C-contiguous arrays, passed as pointers to their elements, and numbers: int as
             int64_t, float as double, NumPy's scalars as what they are. In Ascend C arrays and numbers
             themselves, these as what the kernel's parameters are.
+        args : tuple, optional
+            The same by keyword, in both languages as one tuple.
         range : int or tuple of int, optional
             ``n`` or ``(begin, end)``: the function has two further parameters, ``int64_t begin, int64_t end``, and
             is called with parts of the range on several threads. It may be the second argument.
@@ -150,25 +152,35 @@ class RawKernel:
         RuntimeError
             In Ascend C: a block failed, or the device is no CPU.
         """
+        if args is not None:
+            self._check_tuple(args)
+            if len(arguments) > 0:
+                raise TypeError(
+                    f"{self.name}: args= is all arguments; {len(arguments)} are given beside it"
+                )
+            arguments = (args,) if self._ascend is None else tuple(args)
         if self._ascend is not None:
             if range is not None:
                 raise TypeError(f"{self.name}: range= is for kernels in C; Ascend C takes blocks=")
-            return self._ascend(args, blocks, threads)
+            return self._ascend(arguments, blocks, threads)
         if blocks is not None or threads is not None:
             raise TypeError(f"{self.name}: blocks= and threads= are for kernels in Ascend C")
-        if len(args) == 2 and range is None:
-            args, range = args[:1], args[1]  # noqa: A001
-        if len(args) != 1:
-            raise TypeError(f"{self.name}: takes one tuple of the arguments, got {len(args)}")
-        return self._run(args[0], range)
+        if len(arguments) == 2 and range is None:
+            arguments, range = arguments[:1], arguments[1]  # noqa: A001
+        if len(arguments) != 1:
+            raise TypeError(f"{self.name}: takes one tuple of the arguments, got {len(arguments)}")
+        return self._run(arguments[0], range)
 
-    def _run(self, args, range):  # noqa: A002
-        """In C."""
-        function = self.compile()
+    def _check_tuple(self, args):
         if not isinstance(args, (tuple, list)):
             raise TypeError(
                 f"{self.name}: args is a {type(args).__name__}; it must be a tuple of the arguments"
             )
+
+    def _run(self, args, range):  # noqa: A002
+        """In C."""
+        function = self.compile()
+        self._check_tuple(args)
         host, kept = loops.Host(self.name), []
         values = [self._argument(k, x, host, kept) for k, x in enumerate(args)]
         if range is None:
