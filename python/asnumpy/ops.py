@@ -63,7 +63,7 @@ def register(name, function=None, *, device=None, dtype=None, priority=0, replac
         Among equally specific implementations the highest is called.
     replace : bool
         Whether it takes the ufunc's place, too: in its calls and operators (np.add(a, b), a + b,
-        a += b) for arrays for which it is registered. See the guide's "In a ufunc's place".
+        a += b), for arrays for which it is registered.
 
     Returns
     -------
@@ -75,8 +75,9 @@ def register(name, function=None, *, device=None, dtype=None, priority=0, replac
     RuntimeError
         The operator has an implementation of the same device, dtype and priority.
     ValueError
-        A name that is no identifier, or a name of this module's; an unknown device; replace with a name
-        that is no ufunc's, or a generalised one's.
+        A name that is no identifier, or a name of this module's; an unknown device; replace with a
+        name that is no ufunc's, or a generalised one's, or with a priority for everything that
+        is not above the built-in's, 0.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def register_aten_op(name, impl=None, priority=1, *, dtype=None, device=None, re
         As in register.
     replace : bool
         Whether it takes the ufunc's place, too: in its calls and operators (np.add(a, b), a + b,
-        a += b) for arrays for which it is registered. See the guide's "In a ufunc's place".
+        a += b), for arrays for which it is registered.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def register_aten_op(name, impl=None, priority=1, *, dtype=None, device=None, re
     RuntimeError
         The name has an implementation of that priority.
     ValueError
-        A name that is no identifier; replace with a name that is no ufunc's.
+        A name that is no identifier; an unknown device; replace as in register.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import os
 import numpy as np
 
 from .. import _core, acl
+from ._registry import callable_of
 from ._two_phase import DTYPES
 
 _CODES = {name: code for code, name in DTYPES.items()}
@@ -143,7 +144,7 @@ class CFace:
         key = self._key(entry)
         if entry.file == "built in" or key[2] is None:
             return
-        function = self._for_c(entry.function)
+        function = self._for_c(callable_of(entry))
         address = ctypes.cast(function, ctypes.c_void_p)
         r = _Registration(
             *key, address, None, None, entry.owner.encode(), str(entry.file).encode(), entry.line

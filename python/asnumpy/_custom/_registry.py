@@ -149,8 +149,10 @@ def add(name, function, key, owner, file, line, replace=False):
         raise TypeError(
             f"operator {name!r}: replace is a {type(replace).__name__}; it must be a bool"
         )
-    if replace:
-        ufunc_to_replace(name)
+    if replace and ufunc_to_replace(name) and key[:2] == (None, None) and key[2] <= 0:
+        raise ValueError(
+            f"operator {name!r} replaces nothing: what is built in has priority 0, and comes before priority {key[2]} for everything"
+        )
     if not callable(function):
         raise TypeError(f"operator {name!r}: a {type(function).__name__} cannot be called")
     entry = Operator(name, function, *key, owner, file, line, bool(replace))
@@ -303,7 +305,7 @@ def _replace_again(name):
         for each, entries in _table.items()
         if each == ufunc or aten_ufunc(each) == ufunc
         for entry in entries.values()
-        if entry.replace and rank(entry) > (False, 0, 0)
+        if entry.replace
     ]
     _core._replace_ufunc(_core.ufuncs[ufunc], _finder(mine) if mine else None)
 
@@ -322,6 +324,18 @@ def _finder(entries):
             return known.setdefault((dtype, device), function)
 
     return find
+
+
+def callable_of(entry):
+    """What a call by the operator's name calls: an implementation reaches the built-in ufunc then, too."""
+    if not entry.replace:
+        return entry.function
+    ufunc, function = _core.ufuncs[ufunc_to_replace(entry.name)], entry.function
+
+    def call(*args, **kwargs):
+        return _core._call_beside(ufunc, function, args, kwargs)
+
+    return call
 
 
 def _fits(entry, device, dtype):
@@ -361,7 +375,7 @@ def dispatch(name, args, context):
         raise ValueError(f"operator {name!r}: the context has {wrong}; it may have {list(known)}")
     device, dtype, kwargs, stream = map(context.get, known)
     here, of_arrays = _kind_of(args)
-    function = best(name, device or here, of_arrays if dtype is None else dtype).function
+    function = callable_of(best(name, device or here, of_arrays if dtype is None else dtype))
     if stream is None:
         return function(*args, **(kwargs or {}))
     from .._streams import stream as current
@@ -431,7 +445,7 @@ class Call:
         try:
             function = store[key]
         except KeyError:
-            function = store[key] = best(self.__name__, *_kind_of(args)).function
+            function = store[key] = callable_of(best(self.__name__, *_kind_of(args)))
         return function(*args, **kwargs)
 
     def __repr__(self):

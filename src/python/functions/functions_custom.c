@@ -368,6 +368,15 @@ static PyObject *f_replace_ufunc(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* (ufunc, function, args, kwargs): a call in which the ufunc is the built-in. */
+static PyObject *f_call_beside(PyObject *const *v) {
+    if (!asn_is_ufunc(v[0]) || !PyTuple_Check(v[2]) || !PyDict_Check(v[3])) {
+        PyErr_SetString(PyExc_TypeError, "takes a ufunc, a function, a tuple, a dict");
+        return NULL;
+    }
+    return asn_ufunc_call_beside(v[0], v[1], v[2], v[3]);
+}
+
 asn_function_def asn_custom_functions[] = {
     ASN_FUNCTION("_own_loop", "name, function, data, dtypes, num_inputs", f_own_loop,
                  "Makes a loop an operation of fused programs: its opcode, or None."),
@@ -389,6 +398,8 @@ asn_function_def asn_custom_functions[] = {
                  "Launches a kernel in blocks, and waits for it."),
     ASN_FUNCTION("_replace_ufunc", "ufunc, find", f_replace_ufunc,
                  "What finds implementations in a ufunc's place; None: nothing."),
+    ASN_FUNCTION("_call_beside", "ufunc, function, args, kwargs", f_call_beside,
+                 "A call in which the ufunc is the built-in."),
     ASN_FUNCTION("_begin_fallback", "name", f_begin_fallback,
                  "Counts an operation that the CPU does for the device, by the policy."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),

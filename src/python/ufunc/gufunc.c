@@ -141,10 +141,18 @@ static PyObject *vector_as_matrix(PyObject *a, bool column) {
     return asn_ndarray_view(a, &view, false);
 }
 
-/* vecdot and vecmat conjugate their first operand (NumPy). A new reference. */
+/* vecdot and vecmat conjugate their first operand (NumPy): the operation itself, not what
+ * a program put into the ufunc's place, as with all that a product computes. A new
+ * reference. */
 static PyObject *conjugated(PyObject *a) {
-    return asn_is_complex(asn_dtype_of(a)) ? asn_ufunc_apply(ASN_OP_CONJUGATE, &a)
-                                           : Py_NewRef(a);
+    if (!asn_is_complex(asn_dtype_of(a))) return Py_NewRef(a);
+    asn_operand in = {.array = asn_of(a)};
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_ufunc_call(ASN_OP_CONJUGATE, &in, NULL, &r->array, NULL);
+    if (status == ASN_OK) return asn_ndarray_finish_array(r);
+    asn_ndarray_drop(r);
+    return asn_raise(status);
 }
 
 /* The extra axes that vectors brought into the product of ndim axes, to be squeezed out,

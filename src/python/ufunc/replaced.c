@@ -56,6 +56,16 @@ int asn_ufunc_replace(PyObject *ufunc, PyObject *find) {
     return 0;
 }
 
+/* (Contract in ufunc.h.) */
+PyObject *asn_ufunc_call_beside(PyObject *ufunc, PyObject *function, PyObject *args,
+                                PyObject *kwargs) {
+    frame here = {(const asn_ufunc *)ufunc, running};
+    running = &here;
+    PyObject *result = PyObject_Call(function, args, kwargs);
+    running = here.below;
+    return result;
+}
+
 /* Of a call of numbers alone there is no array that something is registered for. */
 static bool has_array(PyObject *const *args, int nin) {
     for (int i = 0; i < nin; i++)
@@ -152,7 +162,7 @@ static PyObject *refuse(const asn_ufunc *u, PyObject *function, PyObject *got,
                         asn_dtype dtype, const plan *p) {
     char want[256], have[256];
     asn_shape_format(want, sizeof want, p->ndim, p->shape);
-    if (got && asn_is_ndarray(got)) {
+    if (asn_is_ndarray(got)) {
         const asn_layout *l = &asn_of(got)->layout;
         PyErr_Format(PyExc_TypeError,
                      "%s: %R, which replaces it, gave an array of %s with shape %s; it "
@@ -164,8 +174,8 @@ static PyObject *refuse(const asn_ufunc *u, PyObject *function, PyObject *got,
         PyErr_Format(PyExc_TypeError,
                      "%s: %R, which replaces it, gave a %s; it must give an array of %s "
                      "with shape %s",
-                     u->name, function, got ? Py_TYPE(got)->tp_name : "wrong tuple",
-                     asn_dtype_name(dtype), want);
+                     u->name, function, Py_TYPE(got)->tp_name, asn_dtype_name(dtype),
+                     want);
     }
     return NULL;
 }
@@ -241,8 +251,10 @@ static PyObject *run(asn_ufunc *u, PyObject *function, PyObject *const *in,
     if (u->nout == 1) {
         all = deliver(c, kw, p, own_result(u, function, got, in, p, 0), 0);
     } else if (!PyTuple_Check(got) || PyTuple_GET_SIZE(got) != 2) {
-        refuse(u, function, PyTuple_Check(got) ? NULL : got,
-               asn_op_result((asn_op)u->op, p->loop), p);
+        PyErr_Format(PyExc_TypeError,
+                     "%s: %R, which replaces it, gave a %s; it must give a tuple of two "
+                     "arrays",
+                     u->name, function, Py_TYPE(got)->tp_name);
     } else {
         /* Both are there before one is written: an output may be an operand. */
         one = own_result(u, function, PyTuple_GET_ITEM(got, 0), in, p, 0);

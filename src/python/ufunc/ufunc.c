@@ -592,9 +592,9 @@ static bool needs_long_way(void) {
 /* Operands whose types leave no question; 1 yes, 0 something else, -1 an error. While
  * some ufunc is replaced arrays are none (replaced.c), and here are taken as such for
  * the others. */
-static int read_beside(const asn_ufunc *u, PyObject *const *args, int nin,
-                       asn_operand *in) {
-    if (ASN_READ(asn_py.quick) || !asn_ufunc_is_plain(u)) return 0;
+static int read_beside(asn_op op, PyObject *const *args, int nin, asn_operand *in) {
+    const asn_ufunc *u = (const asn_ufunc *)asn_py.ufunc_of_row[op];
+    if (ASN_READ(asn_py.quick) || (u && !asn_ufunc_is_plain(u))) return 0;
     int quick = 1;
     for (int i = 0; i < nin && quick > 0; i++) {
         if (asn_is_ndarray_exact(args[i]))
@@ -612,7 +612,7 @@ static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     int nin = u->nin & MAX_IN, quick = asn_operand_quick(args[0], in);
     for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
-    if (ASN_UNLIKELY(!quick)) quick = read_beside(u, args, nin, in);
+    if (ASN_UNLIKELY(!quick)) quick = read_beside((asn_op)u->op, args, nin, in);
     if (quick < 0 && needs_long_way()) PyErr_Clear();
     if (quick <= 0 || asn_scalars_need_arrays((asn_op)u->op, in)) return NULL;
     asn_status status = asn_ufunc_call((asn_op)u->op, in, asn_of(out), NULL, NULL);
@@ -647,7 +647,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
         int quick = asn_operand_quick(args[0], in);
         for (int i = 1; i < nin && quick > 0; i++)
             quick = asn_operand_quick(args[i], &in[i]);
-        if (ASN_UNLIKELY(!quick)) quick = read_beside(u, args, nin, in);
+        if (ASN_UNLIKELY(!quick)) quick = read_beside((asn_op)u->op, args, nin, in);
         if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
             asn_scalar value;
             /* Only numbers, and numbers wanted: no array on the way. */
@@ -711,15 +711,12 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     int nin = asn_op_table[op].num_in & MAX_IN, quick = asn_operand_quick(args[0], in);
     for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
+    if (ASN_UNLIKELY(!quick)) quick = read_beside(op, args, nin, in);
     if (ASN_LIKELY(quick > 0) && !asn_scalars_need_arrays(op, in))
         return rows_result(op, in);
     if (quick < 0 && !needs_long_way()) return NULL;
     PyErr_Clear();
     PyObject *u = asn_ufunc_of(op);
-    if (u && quick == 0 && read_beside((asn_ufunc *)u, args, nin, in) > 0 &&
-        !asn_scalars_need_arrays(op, in))
-        return rows_result(op, in);
-    if (PyErr_Occurred()) PyErr_Clear();
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
 }
 
@@ -728,7 +725,9 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
 PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
     asn_operand in[2];
     asn_array *self = asn_of(args[0]);
-    int quick = asn_is_quick(args[0]) ? asn_operand_quick(args[1], &in[1]) : 0;
+    int quick = asn_is_quick(args[0])           ? asn_operand_quick(args[1], &in[1])
+                : asn_is_ndarray_exact(args[0]) ? read_beside(op, args, 2, in)
+                                                : 0;
     if (quick < 0) {
         if (!needs_long_way()) return NULL;
         PyErr_Clear();

@@ -28,6 +28,10 @@ typedef struct {
 /* replaced.c: calls ask `find`, of (dtype, array), for a function or None, before the
  * built-in; NULL: no more. -1: ValueError of a ufunc that cannot be replaced. */
 int asn_ufunc_replace(PyObject *ufunc, PyObject *find);
+/* function(*args, **kwargs), in which the ufunc is the built-in: the registry calls an
+ * implementation that stands in the ufunc's place by the operator's name. */
+PyObject *asn_ufunc_call_beside(PyObject *ufunc, PyObject *function, PyObject *args,
+                                PyObject *kwargs);
 /* Whether nothing stands in its place. */
 static inline bool asn_ufunc_is_plain(const asn_ufunc *u) {
     return !ASN_READ(u->replacement);
