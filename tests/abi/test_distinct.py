@@ -96,7 +96,12 @@ def test_shapes_are_told():
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()
     check(lib.aclnnUniqueConsecutiveGetWorkspaceSize(
         made[0], True, True, ctypes.c_int64(1), *made[1:], ctypes.byref(size), ctypes.byref(executor)))  # fmt: skip
-    check(lib.aclnnUniqueConsecutive(None, size, executor, None))
+    room = np.empty(size.value, np.uint8)
+    check(
+        lib.aclnnUniqueConsecutive(
+            ctypes.c_void_p(room.ctypes.data if room.size else None), size, executor, None
+        )
+    )
     check(lib.aclrtSynchronizeStream(None))
     for handle, shape in zip(made[1:], [(2, 2), (3,), (2,)], strict=True):
         dims, n = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()

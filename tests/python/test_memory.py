@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -10,16 +11,26 @@ import warnings
 import asnumpy
 import numpy as np
 import pytest
-from asnumpy import memory
+from asnumpy import acl, memory
 from hypothesis import given
 from hypothesis import strategies as st
 
 HOST = asnumpy.empty(0).device == "cpu"  # the host reaches the device's memory
 
 
-def fresh(code):
-    """What the code prints in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+STRICT = {
+    "ASCEND_HOME_PATH": str(acl.home()),
+    "ASNUMPY_DEVICE": "ascend",
+    "ASNUMPY_CANN_STRICT": "1",
+}
+
+
+def fresh(code, more=None):
+    """What the code prints in a process of its own, with more in its environment."""
+    environment = {**os.environ, **(more or {})}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -126,6 +137,47 @@ with np.memory.leaks("collect"):  # arrays are recorded with their lines
     assert "the largest blocks: 16003072 (<string>:4), " in message
     assert float(small) == 800_000
     assert float(other) == 4_000_000
+
+
+def test_limit_holds_for_workspaces():
+    """A product that gets no workspace (a strict run asks for some) changes nothing, and leaves nothing behind."""
+    code = """
+import asnumpy as np
+a, b, c = np.ones((300, 300), "f"), np.eye(300, dtype="f"), np.zeros((300, 300), "f")
+np.synchronize()
+np.empty_cache()
+stats = np.memory_stats()
+np.set_memory_limit(stats["bytes_in_use"] + (1 << 18))
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+
+def fail(times):
+    for _ in range(times):
+        try:
+            np.matmul(a, b, out=c)
+            np.synchronize()
+        except MemoryError:
+            continue
+        raise SystemExit("there was workspace")
+
+fail(2000)
+before = resident()
+fail(20_000)  # an executor takes some 1.8 KB
+assert resident() - before < 4 << 20, resident() - before
+assert np.memory_stats()["bytes_in_use"] == stats["bytes_in_use"]
+np.set_memory_limit(None)
+assert not c.any()
+np.synchronize()
+np.reset_peak_memory_stats()
+np.matmul(a, b, out=c)
+np.synchronize()
+assert (c == a).all()
+peak, held = np.max_memory_allocated(), np.memory_allocated()
+assert peak >= held + 6 * a.nbytes, (peak, held)  # 8 bytes an element
+print("right")
+"""
+    assert fresh(code, STRICT) == "right\n"
 
 
 def test_small_results_reach_the_limit():

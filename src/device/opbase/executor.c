@@ -38,6 +38,8 @@ aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands) {
     e->body = NULL;
     e->plan = NULL;
     e->work_ns = 0;
+    e->workspace = NULL;
+    e->workspace_size = 0;
     e->fp_flags = NULL;
     e->group = e->place = NULL;
     e->repeatable = false;
@@ -170,11 +172,12 @@ bool asnop_operand_fits_slow(const asnd_operand *o, aclTensor *t, asnd_extent *e
 
 /* ---- phase 2 */
 
-/* A queued run of a repeatable executor, with the addresses of its time and its place
- * among the calls of its group (NULL: none, or it takes one when it runs). */
+/* A queued run of a repeatable executor, with the workspace and addresses of its time and
+ * its place among the calls of its group (NULL: none, or it takes one when it runs). */
 typedef struct {
     aclOpExecutor *executor;
     void *place;
+    char *workspace;
     char *addr[];
 } run_task;
 
@@ -258,6 +261,7 @@ static int32_t task_repeat(void *arg) {
     pthread_mutex_lock(&t->executor->lock);
     install(t->executor, t->addr);
     t->executor->place = t->place;
+    t->executor->workspace = t->workspace;
     code = run_body(t->executor, NULL);
     t->executor->place = NULL;
     pthread_mutex_unlock(&t->executor->lock);
@@ -274,7 +278,7 @@ static void drop_repeat(void *arg) {
 }
 
 /* A snapshot of the addresses and a reference go with the run. */
-static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
+static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e, void *workspace) {
     run_task *t = asn_malloc(sizeof *t + e->num_operands * sizeof *t->addr);
     if (t == NULL) return asnop_fail(ASN_ERR_MEMORY);
     if (!place_take(e, s, &t->place)) {
@@ -282,6 +286,7 @@ static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
         return ACLNN_ERR_RUNTIME_ERROR; /* the message is set */
     }
     t->executor = e;
+    t->workspace = workspace;
     for (uint32_t i = 0; i < e->num_operands; i++)
         t->addr[i] = e->operands[i].addr;
     atomic_fetch_add(&e->references, 1);
@@ -289,10 +294,14 @@ static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
 }
 
 /* On the calling thread, which has entered the stream. */
-static int32_t run_inline(aclOpExecutor *e, asnrtStreamState *stream) {
-    if (!e->repeatable) return run_body(e, stream);
+static int32_t run_inline(aclOpExecutor *e, asnrtStreamState *stream, void *workspace) {
+    if (!e->repeatable) {
+        e->workspace = workspace;
+        return run_body(e, stream);
+    }
     pthread_mutex_lock(&e->lock);
     install(e, NULL);
+    e->workspace = workspace;
     int32_t code = run_body(e, stream);
     pthread_mutex_unlock(&e->lock);
     return code;
@@ -329,21 +338,67 @@ static aclnnStatus check_run(const char *name, aclOpExecutor *e) {
     return ACLNN_SUCCESS;
 }
 
-aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream) {
+/* Whether two runs of bytes have one in common. */
+static bool bytes_meet(uintptr_t a, double a_size, uintptr_t b, double b_size) {
+    return (double)a < (double)b + b_size && (double)b < (double)a + a_size;
+}
+
+/* The workspace that phase 1 asked for is there, lies in its block of memory as a whole,
+ * and holds no tensor. */
+static aclnnStatus workspace_check(const aclOpExecutor *e, const void *workspace,
+                                   uint64_t size) {
+    unsigned long long got = size, needed = e->workspace_size;
+    if (workspace == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
+                         "%s: workspace is NULL; it needs %llu bytes", e->name, needed);
+    if (got < needed)
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "%s: a workspace of %llu bytes; it needs %llu", e->name, got,
+                         needed);
+    asnd_range r = asnop_range_of(workspace, atomic_load(&asnrtBlockChanges));
+    if (r.is_block && r.end - (uintptr_t)workspace < needed)
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "%s: a workspace of %llu bytes whose block of memory ends after "
+                         "%llu; it needs %llu",
+                         e->name, got, (unsigned long long)(r.end - (uintptr_t)workspace),
+                         needed);
+    for (uint32_t i = 0; i < e->num_operands; i++) {
+        const asnd_operand *o = &e->operands[i];
+        if (o->addr == NULL || o->is_empty || o->nd.dtype >= ASN_DTYPE_COUNT) continue;
+        double low, high;
+        bytes_of(o, &low, &high);
+        if (bytes_meet((uintptr_t)workspace, (double)needed,
+                       (uintptr_t)(o->addr + (int64_t)low), high - low))
+            return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                             "%s: the workspace lies in the memory of tensor %u", e->name,
+                             i);
+    }
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus asnop_run(const char *name, void *workspace, uint64_t size, aclOpExecutor *e,
+                      aclrtStream stream) {
     aclnnStatus code = check_run(name, e);
     if (code != ACLNN_SUCCESS) return code;
+    if (__builtin_expect(e->workspace_size == 0, 1)) {
+        workspace = NULL;
+    } else {
+        code = workspace_check(e, workspace, size);
+        if (code != ACLNN_SUCCESS) return code;
+    }
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
     if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR; /* the message is set */
     bool repeatable = e->repeatable;
     if (e->run == NULL) {
         /* nothing to compute: empty tensors */
     } else if (e->group == NULL && e->work_ns < s->inline_ns && asnrtStreamEnter(s)) {
-        asnrtStreamLeave(s, run_inline(e, s));
+        asnrtStreamLeave(s, run_inline(e, s, workspace));
     } else if (repeatable) {
-        return push_repeat(s, e);
+        return push_repeat(s, e, workspace);
     } else if (!place_take(e, s, &e->place)) {
         code = ACLNN_ERR_RUNTIME_ERROR; /* the message is set */
     } else {
+        e->workspace = workspace;
         (void)asn_slot_retire(e); /* the queue's from here on */
         return asnrtStreamPush(s, task_once, drop_once, e) ? ACLNN_ERR_RUNTIME_ERROR : 0;
     }

@@ -6,6 +6,9 @@
  * Phase 2 (asnop_run) runs it on the caller while the stream is idle and the work small,
  * else hands it to the stream.
  *
+ * In a strict run an operator may have asked for workspace: phase 2 refuses less, and
+ * each run's body takes its temporaries from the one that it was given.
+ *
  * A one-shot executor is freed by its run. A repeatable one is shared by its queued runs:
  * each run takes a snapshot of the addresses, installs it under `lock`, runs, and
  * unlocks.
@@ -41,7 +44,9 @@ struct aclOpExecutor {
     asn_status (*body)(aclOpExecutor *e); /* what run calls */
     void *plan;                           /* what run needs, in the executor's memory */
     double work_ns;                       /* estimate on one thread */
-    uint32_t *fp_flags; /* NULL, or takes exceptions raised (aclnnxConditions) */
+    char *workspace;         /* of this run, until a body takes it; NULL: none */
+    uint64_t workspace_size; /* that phase 2 must bring: 0 but in strict runs */
+    uint32_t *fp_flags;      /* NULL, or takes exceptions raised (aclnnxConditions) */
     void *group; /* of asnrtGroups, owned; NULL: the operator does not communicate */
     void *place; /* of this run, in the order of the group's calls */
     bool repeatable, ready; /* ready: lock is set up, stays so for the slot */
@@ -107,8 +112,10 @@ static inline asn_status asnop_operand_error(const char *name, const char *what,
                          (long long)x->block_high);
 }
 
-/* Phase 2 of operator `name`. */
-ASN_API aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream);
+/* Phase 2 of operator `name`. A workspace is looked at where phase 1 asked for one, and
+ * may be written until the run is over. */
+ASN_API aclnnStatus asnop_run(const char *name, void *workspace, uint64_t size,
+                              aclOpExecutor *e, aclrtStream stream);
 
 /* The aclnnStatus of a failure whose message is asn_error_message(), reported for
  * aclGetRecentErrMsg. Inline: every library has its own asn_error buffer. */

@@ -402,15 +402,28 @@ static bool shares_memory(void) {
     return shared;
 }
 
-/* (Contract in operator.h.) The workspace is given back right after the launch: who takes
- * the block next is on the same stream, or waits for it. */
+/* Ends an executor that will not run; a device frees those alone that could run again. */
+static void abandon(aclOpExecutor *executor) {
+    if (asn_acl.aclSetAclOpExecutorRepeatable && asn_acl.aclDestroyAclOpExecutor &&
+        !asn_acl.aclSetAclOpExecutorRepeatable(executor))
+        (void)asn_acl.aclDestroyAclOpExecutor(executor);
+}
+
+/* (Contract in operator.h.) The workspace counts as memory in use while the block is
+ * taken. It is given back right after the launch: who takes the block next is on the same
+ * stream, or waits for it. */
 asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};
     asn_counters.single_ops++;
     if (ASN_CAPTURING) ASN_TRY(asn_capture_operator(op, workspace, executor, what));
-    if (workspace) ASN_TRY(asn_block_take((int64_t)workspace, &block));
-    if (asn_stream_many) ASN_TRY(use_operands());
+    asn_status status = workspace ? asn_block_take((int64_t)workspace, &block) : ASN_OK;
+    if (!status && asn_stream_many) status = use_operands();
+    if (status) {
+        if (block.data) asn_block_give(&block);
+        abandon(executor);
+        return status;
+    }
     asn_stream_launch(true);
     asn_mark mark = asn_profile_begin_on_device();
     void *state = asn_blocking_enter();

@@ -169,8 +169,18 @@ static int32_t run_body(aclOpExecutor *e) {
     return asnrtFail(asn_status_acl(status), "%s: %s", e->name, asn_error_message());
 }
 
-/* Results are written on success alone. The workspace is always 0 bytes: bodies take
- * their temporaries from the stream's scratch memory when they run. */
+/* The same in a strict run, with workspace: its ends are written first, so that one that
+ * is no writable memory, or somebody else's, shows whatever the body takes of it. */
+static int32_t run_guarded(aclOpExecutor *e) {
+    enum { GUARD = 64, FILL = 0xa5 };
+    if (e->workspace != NULL) {
+        memset(e->workspace, FILL, GUARD);
+        memset(e->workspace + e->workspace_size - GUARD, FILL, GUARD);
+    }
+    return run_body(e);
+}
+
+/* Results are written on success alone. */
 aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
                         uint64_t *workspaceSize, aclOpExecutor **executor) {
     if (workspaceSize == NULL || executor == NULL)
@@ -194,7 +204,13 @@ aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
         return asnop_fail(status);
     }
     /* No body: nothing to compute, and phase 2 does nothing. */
-    if (c.e->body != NULL) c.e->run = run_body;
+    if (c.e->body != NULL) {
+        c.e->run = run_body;
+        if (op->workspace != ASN_NO_WORKSPACE && is_strict()) {
+            *workspaceSize = c.e->workspace_size = asn_call_workspace(&c);
+            c.e->run = run_guarded;
+        }
+    }
     *executor = c.e;
     return ACLNN_SUCCESS;
 }

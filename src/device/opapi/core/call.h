@@ -8,6 +8,11 @@
  * body reads its tensors from the executor's operands, never from the call: addresses may
  * be exchanged in between.
  *
+ * Without ASNUMPY_CANN_STRICT=1 no operator asks for workspace: bodies take their
+ * temporaries from the stream's scratch memory when they run. With it those do whose
+ * descriptor says so (workspace.c), so that a program that brings none, or too little, is
+ * found without an NPU.
+ *
  * ASNUMPY_CANN_STRICT=1 refuses every dtype that CANN does not document for the
  * parameter, so that a call which only a CPU would accept is found without an NPU.
  */
@@ -61,6 +66,14 @@ typedef struct {
 
 typedef struct asnd_call asnd_call;
 
+/* What an operator's workspace is for on an NPU, where it needs one (generated from
+ * WORKSPACES in tools/gen_opapi.py). */
+typedef enum {
+    ASN_NO_WORKSPACE,
+    ASN_WORKSPACE_OF_RESULTS, /* parts of the results: reductions */
+    ASN_WORKSPACE_OF_TENSORS, /* copies of operands as well */
+} asnd_workspace;
+
 /* An operator: what its entry point hands to asn_op_plan with the arguments. */
 typedef struct {
     const char *name; /* "aclnnAdd" */
@@ -69,6 +82,7 @@ typedef struct {
     const void *detail; /* what the planner needs to know: an asnd_ew, or NULL */
     int num_params;
     int arg; /* likewise, a number */
+    asnd_workspace workspace;
 } asnd_opdesc;
 
 /* One call, while phase 1 lasts. */
@@ -82,9 +96,14 @@ struct asnd_call {
                                       absent */
 };
 
-/* Phase 1: args has an entry for each parameter. On success *executor is the caller's and
- * *workspaceSize is 0; any failure is returned as an aclnnStatus, with its message
- * reported, and leaves *executor NULL. */
+/* Bytes of workspace that phase 2 of a planned call asks for in a strict run
+ * (workspace.c).
+ */
+uint64_t asn_call_workspace(const asnd_call *c);
+
+/* Phase 1: args has an entry for each parameter. On success *executor is the caller's;
+ * any failure is returned as an aclnnStatus, with its message reported, and leaves
+ * *executor NULL. */
 aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
                         uint64_t *workspaceSize, aclOpExecutor **executor);
 

@@ -1,8 +1,9 @@
 /* CPU device, operators: views and temporaries (see view.h).
  *
  * Views change in place; none of these functions allocates. Temporaries are a list of
- * blocks that ends with the body: from the stream's scratch allocator where the program
- * has set one, else from the C library, 64 bytes aligned for the vector loops.
+ * blocks that ends with the body: from the workspace where phase 1 asked for one and it
+ * has room, from the stream's scratch allocator where the program has set one, else from
+ * the C library, 64 bytes aligned for the vector loops.
  */
 #include "device/opapi/core/view.h"
 
@@ -140,7 +141,8 @@ bool asn_nd_same_shape(const asnd_nd *a, const asnd_nd *b) {
 
 typedef struct block {
     struct block *next;
-    asnrtScratch own; /* owner NULL: of the C library */
+    asnrtScratch own; /* owner NULL: of the C library, or of the workspace */
+    bool lent;        /* of the workspace */
     _Alignas(64) char bytes[];
 } block;
 
@@ -157,14 +159,30 @@ static block *block_new(size_t size) {
     } else {
         b = aligned_alloc(64, size);
     }
-    if (b != NULL) b->own = own;
+    if (b != NULL) {
+        b->own = own;
+        b->lent = false;
+    }
+    return b;
+}
+
+/* The next bytes of the workspace; NULL when it has no room for them. */
+static block *block_lent(asnd_tmp *tmp, size_t size) {
+    char *at = (char *)(((uintptr_t)tmp->room + 63) & ~(uintptr_t)63);
+    if (at >= tmp->room_end || (size_t)(tmp->room_end - at) < size) return NULL;
+    tmp->room = at + size;
+    block *b = (block *)at;
+    b->own = (asnrtScratch){NULL, NULL, NULL};
+    b->lent = true;
     return b;
 }
 
 /* Whole multiples of 64 bytes, as aligned_alloc wants them; the list's newest is
  * first. */
 void *asn_tmp_alloc(asnd_tmp *tmp, size_t size) {
-    block *b = block_new((sizeof(block) + size + 63) & ~(size_t)63);
+    const size_t whole = (sizeof(block) + size + 63) & ~(size_t)63;
+    block *b = tmp->room != NULL ? block_lent(tmp, whole) : NULL;
+    if (b == NULL) b = block_new(whole);
     if (b == NULL) {
         (void)asn_error_set(ASN_ERR_MEMORY, "no memory for %zu temporary bytes", size);
         return NULL;
@@ -181,7 +199,7 @@ void asn_tmp_free(asnd_tmp *tmp) {
             /* The description lies in the block that it frees. */
             const asnrtScratch own = b->own;
             asnrtScratchFree(&own);
-        } else {
+        } else if (!b->lent) {
             free(b);
         }
         b = next;
@@ -239,7 +257,7 @@ asn_status asn_move(const asnd_nd *dst, const asnd_nd *src) {
     if (!asn_nds_meet(dst, src))
         return dst->dtype == src->dtype ? asn_cpu_copy(dst, src)
                                         : asn_cpu_cast(src, dst, NULL);
-    asnd_tmp tmp = {NULL};
+    asnd_tmp tmp = {0};
     asnd_view copy;
     asn_status status = asn_tmp_view(&tmp, dst->dtype, src->ndim, src->shape, &copy);
     if (status == ASN_OK)
@@ -252,9 +270,15 @@ asn_status asn_move(const asnd_nd *dst, const asnd_nd *src) {
 
 /* ---- bodies */
 
-/* Temporaries end here, also where the body failed. */
+/* Temporaries end here, also where the body failed. The run's workspace is taken: an
+ * operator that the body runs inside (inner.h) has temporaries while this one's live. */
 static asn_status run_planned(aclOpExecutor *e) {
-    asnd_tmp tmp = {NULL};
+    asnd_tmp tmp = {0};
+    if (e->workspace != NULL) {
+        tmp.room = e->workspace;
+        tmp.room_end = e->workspace + e->workspace_size;
+        e->workspace = NULL;
+    }
     asn_status status = ((asnd_plan_head *)e->plan)->fn(e, e->plan, &tmp);
     asn_tmp_free(&tmp);
     return status;

@@ -50,7 +50,8 @@ bool asn_nds_meet(const asnd_nd *a, const asnd_nd *b);
 /* ---- temporaries */
 
 typedef struct asnd_tmp {
-    void *blocks; /* a list */
+    void *blocks;          /* a list */
+    char *room, *room_end; /* what is left of the run's workspace; NULL: there is none */
 } asnd_tmp;
 
 /* Uninitialised memory, 64-byte aligned; NULL with the error set. */

@@ -289,15 +289,16 @@ static asn_status plan_product(asnd_call *c, join_plan *p) {
     memset(args, 0, sizeof args);
     /* Scales of x2 say that both are integers. */
     if (dequant >= 0) {
-        asnd_opdesc op = {
-            c->op->name, quant_params, asn_planner_quant_matmul, NULL, 9, 3};
+        asnd_opdesc op = {c->op->name, quant_params,    asn_planner_quant_matmul, NULL, 9,
+                          3,           ASN_NO_WORKSPACE};
         int at[] = {p->a, p->w, dequant, -1, p->scale, bias, -1, -1, p->y};
         return asn_inner_plan(c, &op, args, at, &p->product);
     }
     /* Scales of the weights alone: x1 is of floats. */
     if (anti >= 0) {
         asnd_opdesc op = {
-            c->op->name, weight_params, asn_planner_weight_quant_matmul, NULL, 9, 0};
+            c->op->name, weight_params,   asn_planner_weight_quant_matmul, NULL, 9,
+            0,           ASN_NO_WORKSPACE};
         int offset = asn_call_operand_named(c, "antiquantOffset");
         int at[] = {p->a, p->w, anti, offset, -1, -1, bias, -1, p->y};
         args[7].i = asn_call_int(c, asn_call_param_named(c, "antiquantGroupSize"));
@@ -315,12 +316,12 @@ static asn_status plan_product(asnd_call *c, join_plan *p) {
                              "must be of one floating dtype",
                              c->op->name, asn_dtype_name(left), asn_dtype_name(right));
     if (bias < 0) {
-        asnd_opdesc op = {c->op->name, plain_params,  asn_planner_matmul, NULL,
-                          3,           ASN_PRODUCT_MM};
+        asnd_opdesc op = {c->op->name, plain_params,   asn_planner_matmul, NULL,
+                          3,           ASN_PRODUCT_MM, ASN_NO_WORKSPACE};
         return asn_inner_plan(c, &op, args, (int[]){p->a, p->w, p->y}, &p->product);
     }
-    asnd_opdesc op = {c->op->name, bias_params, asn_planner_addmm,
-                      NULL,        6,           ASN_PRODUCT_MM};
+    asnd_opdesc op = {c->op->name, bias_params,    asn_planner_addmm, NULL,
+                      6,           ASN_PRODUCT_MM, ASN_NO_WORKSPACE};
     int at[] = {bias, p->a, p->w, -1, -1, p->y};
     return asn_inner_plan(c, &op, args, at, &p->product);
 }

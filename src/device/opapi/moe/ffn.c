@@ -90,7 +90,7 @@ static asn_status ffn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, to->ndim, to->shape, &y));
     for (int64_t g = 0, row = 0; g < p->experts; row = p->ends[g++]) {
         if (p->ends[g] == row) continue;
-        asnd_tmp own = {NULL};
+        asnd_tmp own = {0};
         asn_status status = expert(e, p, g, p->ends[g] - row,
                                    (float *)(void *)x.nd.data + row * p->wide[0],
                                    (float *)(void *)y.nd.data + row * p->wide[2], &own);

@@ -133,7 +133,8 @@ static asn_status plan_product(asnd_call *c, ends_plan *p, const int operands[4]
     p->v = asn_inner_room(c, 1);
     if (p->v < 0) return ASN_ERR_MEMORY;
     ASN_TRY(asn_inner_operand(c, p->v, ASN_F32, 2, (int64_t[]){p->m, p->n}));
-    asnd_opdesc op = {c->op->name, product_params, asn_grouped_quant_plan, NULL, 8, 0};
+    asnd_opdesc op = {c->op->name, product_params,  asn_grouped_quant_plan, NULL, 8,
+                      0,           ASN_NO_WORKSPACE};
     asnd_arg args[8] = {{.p = &one}, {.p = &one}, {.p = NULL}, {.p = NULL},
                         {.p = NULL}, {.i = 3},    {.i = type}, {.p = &one}};
     int at[8] = {operands[0], operands[1], operands[2], operands[3],

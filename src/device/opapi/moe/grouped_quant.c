@@ -186,7 +186,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         asn_view_slice(&a, 0, row, count, 1);
         asn_view_set(&y, out);
         asn_view_slice(&y, 0, row, count, 1);
-        asnd_tmp own = {NULL};
+        asnd_tmp own = {0};
         asn_status status = weight_of(e, p, g, &all, &own, &w);
         if (status == ASN_OK)
             status = group_product(e, p, g, row, &a, &w, &y, rows, &own);

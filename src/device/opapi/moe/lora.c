@@ -82,7 +82,7 @@ static asn_status lora_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(asn_move(&sum.nd, y));
     for (int64_t from = 0, to; from < n; from = to) {
         asnd_view part;
-        asnd_tmp own = {NULL};
+        asnd_tmp own = {0};
         for (to = from; to < n && sorted[to] == sorted[from]; to++)
             continue;
         if (sorted[from] < 0) continue;

@@ -174,7 +174,8 @@ asn_status asn_planner_moe_init_quant(asnd_call *c) {
     p.rows = asn_inner_room(c, 1);
     if (p.rows < 0) return ASN_ERR_MEMORY;
     ASN_TRY(asn_inner_operand(c, p.rows, dtype, ndim, shape));
-    asnd_opdesc op = {c->op->name, routing_params, asn_planner_moe_init, NULL, 12, 0};
+    asnd_opdesc op = {c->op->name, routing_params,  asn_planner_moe_init, NULL, 12,
+                      0,           ASN_NO_WORKSPACE};
     asnd_arg args[12];
     memset(args, 0, sizeof args);
     /* Numbers stand two places further than in the inner operator: scale and offset. */

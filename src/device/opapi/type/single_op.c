@@ -426,7 +426,10 @@ static aclError call_run(const type_call *c, aclrtStream stream) {
     uint64_t workspace = 0;
     aclOpExecutor *executor = NULL;
     if (code == ACL_SUCCESS) code = asn_op_plan(op, args, &workspace, &executor);
-    if (code == ACL_SUCCESS) code = asnop_run(op->name, executor, stream);
+    /* An operator that is called by its type has no workspace: the runtime's own is used.
+     */
+    if (code == ACL_SUCCESS) executor->workspace_size = 0;
+    if (code == ACL_SUCCESS) code = asnop_run(op->name, NULL, 0, executor, stream);
     for (int i = 0; i < ready; i++)
         made_destroy(&objects[i]);
     return code;
