@@ -376,13 +376,13 @@ def _limits(ends):
 
 
 def _as_loop(trace, value, limits, dtype):
-    """(a result as the loop's becomes one of a dtype, the elements for which that fails or None). NotTraceable: it is not
-    the device's, or fails."""
+    """(a result as the loop's becomes one of a dtype, the elements for which that fails or None, those for which the loop
+    tells of an overflow or None). NotTraceable: it is not the device's."""
     if dtype.kind not in "biufc" or dtype.char in "gG":
         raise NotTraceable
     if is_number(value):
         value = trace.leaf(_core.asarray(value))
-    outside = None
+    outside = over = None
     if dtype.kind in "iu" and value.dtype.kind in "fi":
         info = _np.iinfo(dtype)
         if limits is not None:
@@ -405,7 +405,11 @@ def _as_loop(trace, value, limits, dtype):
             outside = trace.run(_core.logical_not, inside)
     if dtype.char in "ef" and value.dtype.kind == "i":  # as an int does, by way of a float
         value = trace.cast(value, float)
-    return trace.cast(value, dtype), outside
+    made = trace.cast(value, dtype)
+    if dtype.char in "efF" and value.dtype == float and trace.modes["over"] != "ignore":
+        infinite = trace.run(_core.isinf, made)
+        over = trace.run(_core.logical_and, infinite, trace.run(_core.isfinite, value))
+    return made, outside, over
 
 
 def _first_dtypes(function, args, kwargs):
@@ -474,9 +478,10 @@ def _looked_at(trace, paths, made):
     """(the results, (category, name) of the warnings of the loop). NotTraceable: it raises. Whether there is anything to
     tell is found out with the results; most often there is not."""
     odd = [trace.odd(path) for path in paths]
-    outside = [trace.run(any_of, mask) for _, mask in made if mask is not None]
-    doubts = [x for x in (_any(trace, paths, odd), *outside) if x is not False]
-    wanted = [x for x, _ in made]
+    outside = [trace.run(any_of, mask) for _, mask, _ in made if mask is not None]
+    over = [trace.run(any_of, mask) for _, _, mask in made if mask is not None]
+    doubts = [x for x in (_any(trace, paths, odd), *outside, *over) if x is not False]
+    wanted = [x for x, _, _ in made]
     if doubts:
         wanted.append(functools.reduce(trace.either, doubts))
     results = record(wanted)
@@ -487,6 +492,11 @@ def _looked_at(trace, paths, made):
     keys = dict.fromkeys(key for path in paths for key in path.told)
     bad = [_any(trace, paths, [path.bad for path in paths]), *outside]
     told = {key: _any(trace, paths, [path.told.get(key) for path in paths]) for key in keys}
+    if over:
+        if trace.modes["over"] == "warn":
+            told["over", "cast"] = functools.reduce(trace.either, over)
+        else:
+            bad += over
     if any(bool(x) for x in record([x for x in bad if x is not False])):
         raise NotTraceable
     kept = {key: x for key, x in told.items() if x is not False}

@@ -489,6 +489,27 @@ def test_warnings_and_error_modes(function, words, rng):
         assert both(function if words[:8] != "overflow" else np.sqrt, asnumpy.array(x))[1].size == N
 
 
+@pytest.mark.parametrize("otype", ["e", "f", "F", "d"])
+def test_results_too_large_for_their_dtype_are_told(otype, rng):
+    """As NumPy's loop tells of the cast; infinities are none."""
+    for function in (lambda v: v * 1e300, lambda v: v * 1e4, lambda v: v):
+        x = rng.random(N) * 100 + 1
+        want = outcome(lambda f=function, x=x: np.vectorize(f, otypes=[otype])(x))
+        got = outcome(
+            lambda f=function, x=x: asnumpy.vectorize(f, otypes=[otype])(asnumpy.array(x))
+        )
+        assert got[1:] == want[1:]
+        np.testing.assert_array_equal(np.asarray(got[0]), want[0])
+        ours, theirs = both(function, asnumpy.array(x), otypes=[otype])[2], want[2]
+        with asnumpy.errstate(over="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            asnumpy.vectorize(function, otypes=[otype])(asnumpy.array(x))
+        if theirs:
+            assert ours and theirs == {"overflow"}
+            with asnumpy.errstate(over="raise"), pytest.raises(FloatingPointError):
+                asnumpy.vectorize(function, otypes=[otype])(asnumpy.array(x))
+
+
 def test_arrays_of_where_are_no_numbers(rng):
     def in_place(x):
         y = np.where(x > 0, 1, 2)
