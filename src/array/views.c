@@ -130,6 +130,15 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
     return ASN_OK;
 }
 
+asn_status asn_view_range(asn_layout *out, const asn_layout *l, int axis, int64_t start,
+                          int64_t extent) {
+    ASN_TRY(asn_layout_copy(out, l));
+    out->offset += start * out->strides[axis];
+    out->shape[axis] = extent;
+    asn_layout_update(out);
+    return ASN_OK;
+}
+
 /* bytes: a stretched shape must still have a size that can be counted. */
 asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l, int ndim,
                               const int64_t *shape) {

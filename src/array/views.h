@@ -18,6 +18,9 @@ ASN_CHECK_RESULT asn_status asn_view_reshape(asn_layout *out, const asn_layout *
 /* Replaces a -1 in shape; ValueError "cannot reshape array of size 6 into shape (4,)". */
 ASN_CHECK_RESULT asn_status asn_shape_resolve(int64_t size, int ndim,
                                               const int64_t *shape, int64_t *resolved);
+/* The elements [start, start + extent) of an axis. */
+ASN_CHECK_RESULT asn_status asn_view_range(asn_layout *out, const asn_layout *l, int axis,
+                                           int64_t start, int64_t extent);
 /* Read-only result, stride 0 along stretched axes. */
 ASN_CHECK_RESULT asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l,
                                                int ndim, const int64_t *shape);

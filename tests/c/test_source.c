@@ -216,12 +216,45 @@ static void test_none(void) {
     asn_free(text.text);
 }
 
+/* -a over five elements, written so many elements further on: a text only where the
+ * output lies apart from its input or upon it. */
+static void test_overlaps(void) {
+    double elements[16] = {0};
+    for (int strides = -1; strides <= 1; strides += 2)
+        for (int shift = -6; shift <= 6; shift++) {
+            asn_text text = {.status = ASN_OK};
+            int64_t shape[1] = {5}, stride[1] = {8 * strides};
+            aclnnxOperand operands[2] = {{.data = elements + 8,
+                                          .strides = stride,
+                                          .dtype = 11,
+                                          .reduceOp = ACLNNX_NO_REDUCE},
+                                         {.data = elements + 8 + shift,
+                                          .strides = stride,
+                                          .dtype = 11,
+                                          .reduceOp = ACLNNX_NO_REDUCE}};
+            aclnnxInstr instr = {ASN_OP_NEGATIVE, 11, 11, 1, {0}};
+            aclnnxProgram p = {.numDims = 1,
+                               .numIn = 1,
+                               .numOut = 1,
+                               .numInstrs = 1,
+                               .numRegs = 2,
+                               .shape = shape,
+                               .operands = operands,
+                               .instrs = &instr};
+            bool free = !shift || abs(shift) >= 5;
+            CHECK(asn_source_put(&text, &p, "f") == ASN_OK && (text.used > 0) == free,
+                  "overlaps");
+            asn_free(text.text);
+        }
+}
+
 int main(int argc, char **argv) {
     int batches = argc > 1 ? atoi(argv[1]) : BATCHES;
     char folder[] = "/tmp/asnumpy-source-XXXXXX";
     int count = 0;
     if (!mkdtemp(folder)) return 1;
     test_none();
+    test_overlaps();
     for (int i = 0; i < batches; i++)
         count += test_batch(folder, i);
     rmdir(folder);

@@ -299,6 +299,16 @@ static asnp_status sought(asnp_array **out) {
     return status;
 }
 
+/* A product with the columns of three dimensions. */
+static asnp_status multiplied(asnp_array **out) {
+    const int64_t shape[3] = {2, 3, 2};
+    asnp_array *columns = NULL;
+    asnp_status status = asnp_reshape(base, 3, shape, &columns);
+    if (!status) status = asnp_dot(base, columns, out);
+    asnp_release(columns);
+    return status;
+}
+
 /* A tensor in the device's memory, and a part of it copied there and back. */
 static asnp_status moved(asnp_array **out) {
     const int64_t shape[2] = {4, 3};
@@ -335,6 +345,7 @@ static const scenario scenarios[] = {
     {"registry", registered}, {"streams", streamed}, {"capture", captured},
     {"bincount", counted},    {"archive", packed},   {"norms", normed},
     {"eig", decomposed},      {"search", sought},    {"tensor", moved},
+    {"dot", multiplied},
 };
 
 /* The k-th allocation fails, k = 1, 2, ... until none does. */

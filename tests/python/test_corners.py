@@ -78,6 +78,8 @@ m.partition(m.array(2.0), 0)
 f.squeeze() is f, f.squeeze(()) is f, m.squeeze(f[None]).base is not None
 m.min_scalar_type(m.array(300)), m.min_scalar_type(m.ones(2))
 f.reshape(None), g.reshape(None, order='F'), m.reshape(g[::-1], None)
+g[i.T, j.T], g[i.T[:, ::-1], 1], m.stack([g, g])[:, i.T, j.T], m.stack([g, g], 2).T[i.T % 2, 1], m.stack([g, g])[i.T % 2], g.T[j, ...][::-1]
+m.stack([g, g])[1, :, i.T], m.stack([g.T, g.T])[i % 2], m.zeros((3, 3, 4, 5)).transpose(0, 3, 1, 2)[i], m.zeros((3, 2, 5), order='F')[i.T]
 m.array(2.0).argsort(), m.argsort(2.0), m.array(2.0).argpartition(0)
 """.strip().splitlines()
 
@@ -94,8 +96,10 @@ def run(m, text):
     g = m.asfortranarray(m.array([[3.0, 1, 2, 5], [0, 5, 4, 1], [2, 7, 1, 3]]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        names = {"m": m, "np": np, "f": f, "c": c, "g": g, "i": m.array([[0, 2], [1, 0], [2, 1]])}
+        names["j"] = names["i"] + 1
         try:
-            result, error = eval(text, {"m": m, "np": np, "f": f, "c": c, "g": g}), None
+            result, error = eval(text, names), None
         except Exception as e:
             result, error = None, e
     return result, error, sorted({w.category.__name__ for w in caught})

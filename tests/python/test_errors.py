@@ -369,3 +369,18 @@ def test_bounds_of_clip(bounds):
     found = [outcome(eval, f"m.clip(m.arange(5), {bounds})", {"m": m}) for m in (np, asnumpy)]
     assert type(found[0][1]) is type(found[1][1])
     assert found[0][1] is not None or found[0][0].tolist() == found[1][0].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "i8"])
+@pytest.mark.parametrize("value", [-1, -200, 300, 2**40, -(2**63)])
+def test_integers_out_of_bounds(dtype, value):
+    """NumPy's words, with the number as it was given."""
+
+    def said(m):
+        try:
+            m.ones(3, dtype) + value
+        except OverflowError as e:
+            return str(e)
+        return None
+
+    assert said(asnumpy) == said(np)

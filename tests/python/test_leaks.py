@@ -37,7 +37,24 @@ K = A.astype("i8") - 7
 SMALL = np.arange(12.0).reshape(3, 4)
 G = np.random.default_rng(1)
 
-GIVEN = {"np": np, "A": A, "B": B, "I": I, "T": T, "K": K, "SMALL": SMALL, "LARGE": LARGE, "G": G}
+
+def ends(event):
+    event.record()
+    event.synchronize()
+
+
+GIVEN = {
+    "np": np,
+    "ends": ends,
+    "A": A,
+    "B": B,
+    "I": I,
+    "T": T,
+    "K": K,
+    "SMALL": SMALL,
+    "LARGE": LARGE,
+    "G": G,
+}
 GOOD = """
 A + B | A[0] | A[..., 1] | A[:, I] | A[I, I] | A[:, None] | A[T] | A.T + A
 A.sum() | A.sum(axis=(0, 5)) | A.max(axis=-1) | A.argmax(axis=3) | np.sort(A, 4) | np.argsort(A, 0) | np.cumsum(A, axis=7)
@@ -55,6 +72,7 @@ np.divmod(A, B) | np.modf(A) | np.frexp(A) | np.nextafter(A, B) | np.clip(A, 1, 
 np.ascontiguousarray(A.T) | np.asarray(A).to_numpy() | np.linalg.svd(SMALL) | np.trace(A) | np.diagonal(A, 0, 2, 5) | A.tolist()
 G.random(A.shape) | G.normal(size=A.shape) | G.integers(9, size=A.shape) | G.permuted(A, axis=3) | G.choice(A, 2, axis=4)
 np.jit(lambda a: np.sin(a) * a + 1)(A) | np.jit(lambda: G.random(A.shape))()
+np.var(A, 0, where=T, ddof=0.5) | np.std(A, where=T) | np.mean(A, 3, where=T) | np.memory.copy_back(A) | ends(np.Event())
 """
 CHANGES = """
 x[:, I] = A[:, I] | x[0] = 1.0 | x[T] = 2.5 | x[I] = B[0] | x[...] = B | x[:, :, I, :, I[:, None]] = 1.0 | x += A | x.T[...] = A

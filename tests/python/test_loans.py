@@ -113,3 +113,16 @@ def test_the_base_of_a_host_view_is_a_view_of_the_array():
     assert isinstance(host.base, memoryview) and host.base.obj is a
     assert not asnumpy.empty((0, 3)).__array__().size
     assert a.T.__array__().strides == (8, 32)
+
+
+@pytest.mark.skipif(not RECORDS, reason="nothing is recorded")
+@pytest.mark.parametrize("take", [lambda a: a.__array_interface__, lambda a: a.ctypes.data])
+def test_an_address_is_known_for_good(take):
+    a = asnumpy.ones(4000)
+    assert stays_recorded(a)
+    take(a)
+    gc.collect()
+    assert not stays_recorded(a) and not stays_recorded(a[1:])
+    host = lend("memoryview", a)
+    host.release()
+    assert not stays_recorded(a)

@@ -120,3 +120,21 @@ def test_assignment_of_a_view_to_itself():
     frozen.flags.writeable = False
     with pytest.raises(ValueError):
         frozen[:] = frozen
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("others", [lambda c, x: c - x, lambda c, x: x - c, lambda c, x: c * 1])
+def test_counts_of_a_mask_whose_integers_are_read_too(others, order):
+    """A sum of truth values may count bytes, but what else reads the integers gets them."""
+    t, x = np.arange(N) % 3 == 0, np.arange(N)
+
+    def run(m, t, x):
+        integers = t.astype("i8")
+        if order:
+            return integers.sum(keepdims=True), others(integers, x)
+        return others(integers, x), integers.sum(keepdims=True)
+
+    want = run(np, t, x)
+    got = run(asnumpy, asnumpy.array(t), asnumpy.array(x))
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_array_equal(g.to_numpy(), w)

@@ -245,3 +245,15 @@ for _ in range(5):
 print(once * 1000 + np.memory_stats()["device_allocations"] - before)
 """
     assert run_fresh(code) == 1000
+
+
+def test_what_ran_is_counted():
+    x = asnumpy.arange(5000.0)
+    asnumpy.synchronize()
+    before = asnumpy.engine_stats()
+    (x * 2 + 1).to_numpy()
+    ran = {k: n - before[k] for k, n in asnumpy.engine_stats().items()}
+    if SINGLE_OPERATORS:
+        assert ran["single_ops"] >= 2
+    else:
+        assert (ran["recorded"], ran["programs"], ran["single_ops"]) == (2, 1, 0)

@@ -192,14 +192,21 @@ asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
 
 /* ---- at */
 
+/* How many elements the index names. */
+static int64_t count_places(const asn_index_plan *p) {
+    int64_t n = 1;
+    for (int d = 0; d < p->ndim; d++)
+        n *= p->shape[d];
+    return n;
+}
+
 /* One indexed element after the other, through views: any operation on any device. Each
  * index is read on the host, so it is slow, and only for what the device has no operator
  * for. values NULL: a unary operation. */
 static asn_status at_by_elements(asn_op op, const asn_index_plan *p,
                                  const asn_array *values) {
-    int64_t n = 1, index[ASN_MAX_DIMS] = {0};
-    for (int d = 0; d < p->ndim; d++)
-        n *= p->shape[d];
+    const int64_t n = count_places(p);
+    int64_t index[ASN_MAX_DIMS] = {0};
     asn_ufunc_options unsafe = ASN_UFUNC_DEFAULTS;
     unsafe.casting = ASN_CASTING_UNSAFE;
     for (int64_t i = 0; i < n; i++) {
@@ -277,6 +284,8 @@ asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_it
         if (value) types[1] = asn_operand_type(value);
         /* The result is cast back whatever its dtype, as NumPy's is. */
         status = asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_UNSAFE, &loop);
+        if (!status && value && op == ASN_OP_POWER && count_places(&p))
+            status = asn_exponents_check(value, NULL, loop);
         if (!status && value)
             status = spread_value(&p, value, asn_op_operand(op, 1, loop), &values);
         if (!status) {

@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_arange.h"
 #include "aclnnop/aclnn_linspace.h"
 #include "aclnnop/aclnn_repeat_interleave.h"
+#include "array/views.h"
 #include "graph/small/direct.h"
 #include "graph/operators/families.h"
 #include "graph/lock.h"
@@ -141,10 +142,7 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
 static asn_status part_of(asn_array *part, const asn_array *a, int axis, int64_t start,
                           int64_t extent) {
     asn_layout l;
-    ASN_TRY(asn_layout_copy(&l, &a->layout));
-    l.offset += start * l.strides[axis];
-    l.shape[axis] = extent;
-    asn_layout_update(&l);
+    ASN_TRY(asn_view_range(&l, &a->layout, axis, start, extent));
     asn_array_view(part, a, &l);
     return ASN_OK;
 }

@@ -1,4 +1,4 @@
-/* L2 graph: ufunc.accumulate and ufunc.reduceat (see ufunc.h).
+/* L2 graph: ufunc.accumulate, ufunc.reduceat, and reductions slice by slice (ufunc.h).
  *
  * On a device with aclnnxScan an accumulation is one call. Elsewhere sums and products
  * are CANN's Cumsum and Cumprod where it documents the dtype. What else is associative to
@@ -9,7 +9,8 @@
  * The last two work in place on a copy: operations whose operands overlap their result
  * are as if the operands were copied first (ufunc.h).
  *
- * reduceat is one reduction per segment. */
+ * reduceat is one reduction per segment. A reduction under where= by an operation that no
+ * element leaves as it was (subtract, power, less) goes slice by slice, too. */
 #include <string.h>
 
 #include "aclnnop/aclnn_cumprod.h"
@@ -57,10 +58,7 @@ static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype 
 static asn_status slab(asn_array *out, const asn_array *a, int axis, int64_t at,
                        int64_t extent) {
     asn_layout l;
-    ASN_TRY(asn_layout_copy(&l, &a->layout));
-    l.offset += at * l.strides[axis];
-    l.shape[axis] = extent < 0 ? 1 : extent;
-    asn_layout_update(&l);
+    ASN_TRY(asn_view_range(&l, &a->layout, axis, at, extent < 0 ? 1 : extent));
     if (extent < 0) {
         asn_layout squeezed;
         asn_status status = asn_view_squeeze(&squeezed, &l, (uint64_t)1 << axis);
@@ -179,6 +177,7 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
     asn_dtype loop;
     if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
     ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    if (op == ASN_OP_POWER) ASN_TRY(asn_exponents_check_line(a, axis, 1, loop));
     asn_array running;
     ASN_TRY(asn_device_open());
     bool fused = asn_fuse_enabled() && asn_acl.aclnnxScan;
@@ -210,6 +209,51 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
         asn_array_fini(&running);
     else
         asn_array_move(result, &running);
+    return status;
+}
+
+/* One slice more: where `where` is true target = op(target, slice at of a's axis), of
+ * which it is -1 where no axis is reduced. */
+static asn_status reduce_slice(asn_op op, const asn_array *a, const asn_array *where,
+                               const asn_array *target, int axis, int64_t at,
+                               bool keepdims, asn_ufunc_options o) {
+    const int64_t extent = keepdims ? 1 : -1;
+    asn_array slice, chosen;
+    if (axis < 0) {
+        asn_operand in[2] = {{.array = target}, {.array = a}};
+        o.where = where;
+        return asn_ufunc_call(op, in, target, NULL, &o);
+    }
+    ASN_TRY(slab(&slice, a, axis, at, extent));
+    asn_operand in[2] = {{.array = target}, {.array = &slice}};
+    asn_status status = slab(&chosen, where, axis, at, extent);
+    if (!status) {
+        o.where = &chosen;
+        status = asn_ufunc_call(op, in, target, NULL, &o);
+        asn_array_fini(&chosen);
+    }
+    asn_array_fini(&slice);
+    return status;
+}
+
+/* (Contract in ufunc.h.) */
+asn_status asn_ufunc_reduce_slices(asn_op op, const asn_array *a,
+                                   const asn_reduce_options *o, const asn_array *target) {
+    const asn_layout *l = &a->layout;
+    int axis = l->ndim - 1;
+    while (axis >= 0 && !(o->axes >> axis & 1))
+        axis--;
+    asn_layout spread;
+    asn_array where;
+    ASN_TRY(asn_view_broadcast(&spread, &o->where->layout, l->ndim, l->shape));
+    asn_array_view(&where, o->where, &spread);
+    const asn_ufunc_options step = {ASN_CASTING_UNSAFE, asn_layout_dtype(&target->layout),
+                                    'K', NULL};
+    asn_status status = asn_assign(target, o->initial, ASN_CASTING_UNSAFE, NULL);
+    const int64_t extent = axis < 0 ? 1 : l->shape[axis];
+    for (int64_t i = 0; i < extent && !status && target->layout.size; i++)
+        status = reduce_slice(op, a, &where, target, axis, i, o->keepdims, step);
+    asn_array_fini(&where);
     return status;
 }
 

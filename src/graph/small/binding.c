@@ -127,8 +127,9 @@ bool asn_binding_refuses(const asn_binding *b, int64_t n, const void *exponents)
 }
 
 const asn_binding *asn_binding_fold(asn_op op, const asn_array *a) {
-    if (a->layout.ndim > 1 && !(asn_op_table[op].flags & ASN_OPF_REORDERABLE))
-        return NULL; /* the general path refuses it */
+    if ((a->layout.ndim > 1 && !(asn_op_table[op].flags & ASN_OPF_REORDERABLE)) ||
+        op == ASN_OP_POWER)
+        return NULL; /* the general path refuses it, or looks at the exponents */
     uint32_t key = FOLD | (uint32_t)op << 5 | a->layout.dtype;
     asn_binding *b = slot_of(key);
     if (b->key == key + 1) return b;

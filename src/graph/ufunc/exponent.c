@@ -1,12 +1,103 @@
-/* L2 graph: ldexp's exponents of more than int32's range (see families.h).
+/* L2 graph: exponents that need a look (see ufunc.h): negative ones of integers, and
+ * ldexp's of more than int32's range.
  *
- * The loops take int32. A cast would drop the upper bits, so wider exponents are bounded
- * first: beyond 2^20 every result is zero, infinite or the argument's NaN already.
- * (uint64 is refused: it casts to no signed type safely.)
+ * ldexp's loops take int32. A cast would drop the upper bits, so wider exponents are
+ * bounded first: beyond 2^20 every result is zero, infinite or the argument's NaN
+ * already. (uint64 is refused: it casts to no signed type safely.)
  */
 #include <string.h>
 
+#include "array/views.h"
+#include "graph/capture/capture.h"
+#include "graph/ufunc/operands.h"
 #include "graph/ufunc/ufunc.h"
+
+/* ---- powers of integers */
+
+static const char negative_power[] =
+    "Integers to negative integer powers are not allowed.";
+
+/* In a trace: that the exponents are not negative is required at each replay, where they
+ * come from the call's arguments. */
+static asn_status require_positive(const asn_array *least, bool *known) {
+    ASN_TRY(asn_capture_known(least, known));
+    if (*known) return ASN_OK;
+    asn_operand in[2] = {{.array = least}, {.scalar = asn_scalar_int(0), .weak = 'i'}};
+    asn_array positive;
+    ASN_TRY(asn_ufunc_call(ASN_OP_GREATER_EQUAL, in, NULL, &positive, NULL));
+    asn_status status = asn_capture_require(&positive, ASN_ERR_VALUE, negative_power);
+    asn_array_fini(&positive);
+    return status;
+}
+
+/* Whether an exponent is negative, by the smallest one. */
+static asn_status any_negative(const asn_array *exponents, bool *negative) {
+    asn_array least;
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_scalar answer = {0};
+    int64_t value = 0;
+    bool known;
+    ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponents, NULL, &least, &all));
+    asn_status status = require_positive(&least, &known);
+    if (!status && known) status = asn_array_get_item(&least, 0, &answer);
+    asn_array_fini(&least);
+    ASN_TRY(status);
+    if (!known) return ASN_OK;
+    ASN_TRY(asn_scalar_cast(&answer, ASN_I64, &answer));
+    memcpy(&value, answer.bytes, sizeof value);
+    *negative = value < 0;
+    return ASN_OK;
+}
+
+/* 0 in place of the exponents that are not chosen. */
+static asn_status any_chosen_negative(const asn_operand *exponents,
+                                      const asn_array *where, bool *negative) {
+    asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
+    asn_array chosen;
+    *negative = false;
+    ASN_TRY(asn_where(&chosen, where, exponents, &zero));
+    asn_status status = ASN_OK;
+    if (chosen.layout.size) status = any_negative(&chosen, negative);
+    asn_array_fini(&chosen);
+    return status;
+}
+
+asn_status asn_exponents_check(const asn_operand *exponents, const asn_array *where,
+                               asn_dtype loop) {
+    ASN_TRY(asn_operand_check(exponents, loop));
+    if (!asn_is_signed_int(loop)) return ASN_OK;
+    bool negative = false;
+    if (!exponents->array) {
+        int64_t value;
+        asn_scalar cast;
+        ASN_TRY(asn_scalar_cast(&exponents->scalar, ASN_I64, &cast));
+        memcpy(&value, cast.bytes, sizeof value);
+        negative = value < 0;
+    } else if (!asn_is_signed_int(asn_layout_dtype(&exponents->array->layout)) ||
+               exponents->array->layout.size == 0) {
+        return ASN_OK;
+    } else if (!where) {
+        ASN_TRY(any_negative(exponents->array, &negative));
+    }
+    if (where && (negative || exponents->array))
+        ASN_TRY(any_chosen_negative(exponents, where, &negative));
+    return negative ? asn_error_set(ASN_ERR_VALUE, "%s", negative_power) : ASN_OK;
+}
+
+asn_status asn_exponents_check_line(const asn_array *a, int axis, int64_t from,
+                                    asn_dtype loop) {
+    if (!asn_is_signed_int(loop) || a->layout.size == 0) return ASN_OK;
+    asn_layout l;
+    asn_array rest;
+    ASN_TRY(asn_view_range(&l, &a->layout, axis, from, a->layout.shape[axis] - from));
+    asn_array_view(&rest, a, &l);
+    asn_operand exponents = {.array = &rest};
+    asn_status status = asn_exponents_check(&exponents, NULL, loop);
+    asn_array_fini(&rest);
+    return status;
+}
+
+/* ---- ldexp's exponents */
 
 enum { FARTHEST = 1 << 20 };
 

@@ -88,17 +88,21 @@ static void reduced_ref(asn_draft *d, const asn_array *target, uint64_t mask,
     }
 }
 
-/* The input with the elements outside of where= replaced by what does not count: the
- * identity, or `initial` where there is none. The mask may not stretch the input. */
-static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_options *o,
-                             asn_dtype loop, asn_array *masked) {
-    const asn_layout *layouts[2] = {&a->layout, &o->where->layout};
+/* A mask may not stretch the input. */
+static asn_status check_mask(const asn_array *a, const asn_array *where) {
+    const asn_layout *layouts[2] = {&a->layout, &where->layout};
     int ndim;
     int64_t shape[ASN_MAX_DIMS];
     ASN_TRY(asn_broadcast_shape(2, layouts, &ndim, shape));
-    if (ndim != a->layout.ndim ||
-        memcmp(shape, a->layout.shape, (size_t)ndim * sizeof *shape))
-        return asn_check_out_shape(a, ndim, shape);
+    return asn_check_out_shape(a, ndim, shape);
+}
+
+/* The input with the elements outside of where= replaced by what does not count: the
+ * identity, or `initial` of an extreme, which has none. */
+static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_options *o,
+                             asn_dtype loop, asn_array *masked) {
+    const int ndim = a->layout.ndim;
+    const int64_t *shape = a->layout.shape;
     asn_operand in[3] = {{.array = o->where}, {.array = a}, identity_of(op)};
     if (!asn_op_table[op].has_identity) in[2] = *o->initial;
     ASN_TRY(asn_result_new(masked, loop, ndim, shape, 'K', 2, in));
@@ -193,15 +197,19 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1) reduced *= a->layout.shape[d];
     ASN_TRY(check(op, a, o, mask, reduced));
+    const bool slices = o->where && !(asn_op_table[op].flags & ASN_OPF_REORDERABLE);
+    if (op == ASN_OP_POWER && !slices && mask)
+        ASN_TRY(asn_exponents_check_line(a, __builtin_ctzll(mask), !o->initial, loop));
     asn_array fresh, masked;
     const asn_array *input = a;
-    if (o->where) {
+    if (o->where) ASN_TRY(check_mask(a, o->where));
+    if (o->where && !slices) {
         ASN_TRY(mask_input(op, a, o, loop, &masked));
         input = &masked;
     }
     asn_status status = result_shape(input, mask, o->keepdims, loop, &fresh);
     if (status) {
-        if (o->where) asn_array_fini(&masked);
+        if (input == &masked) asn_array_fini(&masked);
         return status;
     }
     if (out) {
@@ -213,7 +221,9 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
                                    asn_op_table[op].name, asn_dtype_name(loop),
                                    asn_dtype_name(asn_layout_dtype(&out->layout)));
     }
-    if (!status) status = reduce_into(op, input, &fresh, mask, o);
+    if (!status)
+        status = slices ? asn_ufunc_reduce_slices(op, a, o, &fresh)
+                        : reduce_into(op, input, &fresh, mask, o);
     if (input == &masked) asn_array_fini(&masked);
     if (!status && out) {
         asn_operand value = {.array = &fresh};

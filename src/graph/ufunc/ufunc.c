@@ -69,60 +69,6 @@ static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
     return ASN_OK;
 }
 
-static const char negative_power[] =
-    "Integers to negative integer powers are not allowed.";
-
-/* In a trace: that the exponents are not negative is required at each replay, where they
- * come from the call's arguments. */
-static asn_status require_positive(const asn_array *least, bool *known) {
-    ASN_TRY(asn_capture_known(least, known));
-    if (*known) return ASN_OK;
-    asn_operand in[2] = {{.array = least}, {.scalar = asn_scalar_int(0), .weak = 'i'}};
-    asn_array positive;
-    ASN_TRY(asn_ufunc_call(ASN_OP_GREATER_EQUAL, in, NULL, &positive, NULL));
-    asn_status status = asn_capture_require(&positive, ASN_ERR_VALUE, negative_power);
-    asn_array_fini(&positive);
-    return status;
-}
-
-/* Whether an exponent is negative, by the smallest one. */
-static asn_status any_negative(const asn_array *exponents, bool *negative) {
-    asn_array least;
-    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
-    asn_scalar answer = {0};
-    int64_t value = 0;
-    bool known;
-    ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponents, NULL, &least, &all));
-    asn_status status = require_positive(&least, &known);
-    if (!status && known) status = asn_array_get_item(&least, 0, &answer);
-    asn_array_fini(&least);
-    ASN_TRY(status);
-    if (!known) return ASN_OK;
-    ASN_TRY(asn_scalar_cast(&answer, ASN_I64, &answer));
-    memcpy(&value, answer.bytes, sizeof value);
-    *negative = value < 0;
-    return ASN_OK;
-}
-
-/* NumPy refuses integers to negative integer powers; for an array exponent that means a
- * look at it. */
-static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
-    ASN_TRY(asn_operand_check(exponent, loop));
-    if (!asn_is_signed_int(loop)) return ASN_OK;
-    bool negative = false;
-    if (!exponent->array) {
-        int64_t value;
-        asn_scalar cast;
-        ASN_TRY(asn_scalar_cast(&exponent->scalar, ASN_I64, &cast));
-        memcpy(&value, cast.bytes, sizeof value);
-        negative = value < 0;
-    } else if (asn_is_signed_int(asn_layout_dtype(&exponent->array->layout))) {
-        if (exponent->array->layout.size == 0) return ASN_OK;
-        ASN_TRY(any_negative(exponent->array, &negative));
-    }
-    return negative ? asn_error_set(ASN_ERR_VALUE, "%s", negative_power) : ASN_OK;
-}
-
 /* A broadcast view, which single operators refuse to write. */
 static bool is_broadcast(const asn_layout *l) {
     for (int d = 0; d < l->ndim; d++)
@@ -180,7 +126,8 @@ static asn_status call_general(asn_op op, const asn_operand *in, const asn_array
     int n = asn_op_table[op].num_in;
     ASN_TRY(asn_ufunc_result_dtype(op, in, o, &loop, &dtype));
     bool empty = in[0].array && in[0].array->layout.size == 0;
-    if (op == ASN_OP_POWER && !empty) ASN_TRY(check_power(&in[1], loop));
+    if (op == ASN_OP_POWER && !empty)
+        ASN_TRY(asn_exponents_check(&in[1], o->where, loop));
     ASN_TRY(broadcast_all(n, in, o->where, out, &ndim, shape));
     if (out) return call_into(op, loop, dtype, in, out, o, ndim, shape);
     ASN_TRY(asn_result_new(result, dtype, ndim, shape, o->order, n, in));

@@ -46,6 +46,11 @@ typedef struct {
 ASN_CHECK_RESULT asn_status asn_ufunc_reduce(asn_op op, const asn_array *a,
                                              const asn_array *out, asn_array *result,
                                              const asn_reduce_options *options);
+/* The same under where=, slice by slice along the axis, into `target` of its result:
+ * options have where, which broadcasts to a, initial, and at most one axis. */
+ASN_CHECK_RESULT asn_status asn_ufunc_reduce_slices(asn_op op, const asn_array *a,
+                                                    const asn_reduce_options *options,
+                                                    const asn_array *target);
 /* any (op logical_or) or all (logical_and) of a large array, piece by piece until the
  * answer is known. *done false: not such an array, nothing was done. */
 ASN_CHECK_RESULT asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth,
@@ -88,6 +93,15 @@ ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condit
  * done. */
 ASN_CHECK_RESULT asn_status asn_power_simple(asn_array *result, const asn_array *a,
                                              double e, bool *done);
+
+/* NumPy refuses integers to negative integer powers: ValueError where the loop's dtype is
+ * a signed integer and an exponent (where `where` is true; NULL: any) is negative. In a
+ * trace that is required at each replay. */
+ASN_CHECK_RESULT asn_status asn_exponents_check(const asn_operand *exponents,
+                                                const asn_array *where, asn_dtype loop);
+/* ... where the exponents are the elements of a from `from` on along an axis. */
+ASN_CHECK_RESULT asn_status asn_exponents_check_line(const asn_array *a, int axis,
+                                                     int64_t from, asn_dtype loop);
 
 /* ldexp's exponents (in[1]): whether they may not fit int32, and the same bounded, as
  * int32. *owner is made where *bounded is an array, and is then the caller's. */
