@@ -253,7 +253,10 @@ def test_what_reads_an_array_of_a_held_stream_waits():
         np.linalg.inv,
         lambda x: np.linalg.solve(np.eye(256), x),
     ):
-        with pytest.raises(RuntimeError, match="(B would wait|host waits|host has to wait) for A"), np.stream(b):
+        with (
+            pytest.raises(RuntimeError, match="(B would wait|host waits|host has to wait) for A"),
+            np.stream(b),
+        ):
             read(x).to_numpy()
     ready.record(b)
     with np.stream(b):
