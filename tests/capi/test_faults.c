@@ -299,6 +299,12 @@ static asnp_status sought(asnp_array **out) {
     return status;
 }
 
+/* Few elements, which one loop adds at once. */
+static asnp_status added(asnp_array **out) {
+    const asnp_operand in[2] = {asnp_of(base), asnp_of(base)};
+    return asnp_ufunc("add", 2, in, 1, out);
+}
+
 /* A product with the columns of three dimensions. */
 static asnp_status multiplied(asnp_array **out) {
     const int64_t shape[3] = {2, 3, 2};
@@ -345,7 +351,7 @@ static const scenario scenarios[] = {
     {"registry", registered}, {"streams", streamed}, {"capture", captured},
     {"bincount", counted},    {"archive", packed},   {"norms", normed},
     {"eig", decomposed},      {"search", sought},    {"tensor", moved},
-    {"dot", multiplied},
+    {"dot", multiplied},      {"add", added},
 };
 
 /* The k-th allocation fails, k = 1, 2, ... until none does. */
