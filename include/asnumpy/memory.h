@@ -69,6 +69,40 @@ ASNUMPY_API asnp_status asnp_mm_copy_back(const asnp_array *a,
                                           const asnp_mm_descriptor *descriptor,
                                           void *host);
 
+/* ---- formats: which axis lies where, and axes cut in blocks */
+
+/* CANN's numbers (aclFormat). Shapes are given in a canonical order: (N, C, H, W) for
+ * NCHW to NC1HWC0, (N, C, D, H, W) for NCDHW to NDC1HWC0, (..., M, N) for ND and
+ * FRACTAL_NZ. Blocks have rows of 32 bytes, those of FRACTAL_NZ 16 of them: C is cut into
+ * parts of C0 = 32 / itemsize channels, a matrix into (N1, M1, 16, C0). What fills the
+ * last block is 0. */
+typedef enum {
+    ASNP_FORMAT_NCHW = 0,
+    ASNP_FORMAT_NHWC = 1,
+    ASNP_FORMAT_ND = 2,
+    ASNP_FORMAT_NC1HWC0 = 3,
+    ASNP_FORMAT_HWCN = 16,
+    ASNP_FORMAT_NDHWC = 27,
+    ASNP_FORMAT_FRACTAL_NZ = 29,
+    ASNP_FORMAT_NCDHW = 30,
+    ASNP_FORMAT_NDC1HWC0 = 32
+} asnp_format;
+
+/* The shape of memory (extents[*num], room for ASNP_MAX_DIMS) in which elements of this
+ * canonical shape lie. VALUE: no format, another number of axes. */
+ASNUMPY_API asnp_status asnp_mm_format_shape(asnp_format format, asnp_dtype dtype,
+                                             int32_t ndim, const int64_t *shape,
+                                             int32_t *num, int64_t *extents);
+/* A row-major copy of `a`, which lies as `source`, as `target`. shape: the canonical one
+ * of what is in a, where blocks were filled up; NULL: all that is there (ndim is not
+ * read). VALUE: formats of other axes, a shape that does not lie so in a's. */
+ASNUMPY_API asnp_status asnp_mm_convert(const asnp_array *a, asnp_format source,
+                                        asnp_format target, int32_t ndim,
+                                        const int64_t *shape, asnp_array **out);
+/* Where images of so many channels are best kept: NCHW from 64 on, NHWC below. VALUE: no
+ * channel. */
+ASNUMPY_API asnp_status asnp_mm_choose_format(int64_t channels, asnp_format *out);
+
 /* ---- addresses of arrays, for code that computes with them itself */
 
 typedef struct asnp_mm_loan asnp_mm_loan;

@@ -10,6 +10,7 @@
  */
 #include "capi/capi.h"
 
+#include "graph/operators/formats.h"
 #include "graph/operators/tensor.h"
 #include "runtime/device.h"
 #include "runtime/memory/memory.h"
@@ -167,6 +168,47 @@ asnp_status asnp_mm_copy_back(const asnp_array *a, const asnp_mm_descriptor *des
     asn_descriptor d;
     ASN_TRY(descriptor_of(descriptor, &d));
     return asn_tensor_copy_back(&a->array, &d, host);
+}
+
+/* ---- formats */
+
+/* extents has room for as many as any array has; *num is written on success alone. The
+ * numbers are CANN's, so nothing is translated: what is no format is the core's to
+ * refuse. */
+asnp_status asnp_mm_format_shape(asnp_format format, asnp_dtype dtype, int32_t ndim,
+                                 const int64_t *shape, int32_t *num, int64_t *extents) {
+    NEED(num);
+    NEED(extents);
+    asn_dtype of;
+    int made;
+    ASN_TRY(asn_capi_dtype(dtype, false, &of));
+    ASN_TRY(asn_capi_shape(ndim, shape));
+    ASN_TRY(asn_format_shape((int)format, of, ndim, shape, &made, extents));
+    *num = made;
+    return ASNP_OK;
+}
+
+/* A view would do for some of them; a copy is what the formats are for: whoever reads it
+ * reads memory as it lies. ndim is read with a shape alone. */
+asnp_status asnp_mm_convert(const asnp_array *a, asnp_format source, asnp_format target,
+                            int32_t ndim, const int64_t *shape, asnp_array **out) {
+    NEED(a);
+    NEED(out);
+    IN_LIBRARY;
+    asn_array made;
+    if (shape) ASN_TRY(asn_capi_shape(ndim, shape));
+    return asn_capi_wrap(
+        asn_format_convert(&made, &a->array, (int)source, (int)target, ndim, shape),
+        &made, out);
+}
+
+/* The rule is the core's (graph/operators/formats.h), one for all bindings. */
+asnp_status asnp_mm_choose_format(int64_t channels, asnp_format *out) {
+    NEED(out);
+    int format;
+    ASN_TRY(asn_format_choose(channels, &format));
+    *out = (asnp_format)format;
+    return ASNP_OK;
 }
 
 /* ---- addresses: a loan is the core's buffer, which it holds */

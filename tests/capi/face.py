@@ -67,7 +67,7 @@ def python(n):
 SCALARS = {
     "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double,
     "size_t": ctypes.c_size_t, "asnp_status": ctypes.c_int32, "asnp_dtype": ctypes.c_int32,
-    "asnp_mode": ctypes.c_int32, "asnp_fallback": ctypes.c_int32, "asnp_number": Number,
+    "asnp_mode": ctypes.c_int32, "asnp_format": ctypes.c_int32, "asnp_fallback": ctypes.c_int32, "asnp_number": Number,
     "asnp_operand": Operand, "asnp_mm_hook": ctypes.c_void_p, "asnp_job": ctypes.c_void_p, "asnp_operator": ctypes.c_void_p,
     "void": None,
 }  # fmt: skip

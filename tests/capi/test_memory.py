@@ -137,6 +137,38 @@ def test_reuse():
         c.mm_copy_back(t, ref(descriptor(F32, (9, 7))), np.empty(63, np.float32).ctypes.data)
 
 
+NCHW, NHWC, ND, NC1HWC0, NZ = 0, 1, 2, 3, 29
+
+
+def test_formats():
+    x = np.arange(2 * 20 * 3 * 4).reshape(2, 20, 3, 4).astype(np.float32)
+    a = c.mm_prepare(ref(descriptor(F32, x.shape)), F32, None, x.ctypes.data)
+    b = c.mm_convert(a, NCHW, NHWC, 0, None)
+    np.testing.assert_array_equal(b.numpy(), x.transpose(0, 2, 3, 1))
+    blocks = c.mm_convert(b, NHWC, NC1HWC0, 4, extents(*x.shape))
+    assert blocks.shape == (2, 3, 3, 4, 8)
+    again = c.mm_convert(blocks, NC1HWC0, NCHW, 4, extents(*x.shape))
+    np.testing.assert_array_equal(again.numpy(), x)
+    assert c.mm_convert(blocks, NC1HWC0, NCHW, 0, None).shape == (2, 24, 3, 4)
+    num, shape = ctypes.c_int32(), (ctypes.c_int64 * 64)()
+    c.mm_format_shape(NZ, F32, 3, extents(5, 17, 9), ref(num), shape)
+    assert shape[: num.value] == [5, 2, 2, 16, 8]
+    chosen = ctypes.c_int32()
+    for channels, wanted in ((63, NHWC), (64, NCHW)):
+        c.mm_choose_format(channels, ref(chosen))
+        assert chosen.value == wanted
+    for call, message in (
+        (lambda: c.mm_convert(a, NCHW, NZ, 0, None), "NCHW does not convert to FRACTAL_NZ"),
+        (lambda: c.mm_convert(a, NCHW, 7, 0, None), "7 is none of CANN's that convert"),
+        (lambda: c.mm_convert(a, NCHW, NHWC, 3, extents(1, 2, 3)), "3 axes; NCHW has 4"),
+        (lambda: c.mm_convert(a, NCHW, NHWC, -1, extents(1)), "-1"),
+        (lambda: c.mm_format_shape(NZ, 99, 2, extents(1, 2), ref(num), shape), "99 is no dtype"),
+        (lambda: c.mm_choose_format(0, ref(chosen)), "0 channels"),
+    ):
+        with pytest.raises(Failure, match=message):
+            call()
+
+
 def test_queues():
     queue = c.queue_new(1 << 18)
     hosts = [np.random.default_rng(k).random(100_000 * k) for k in range(1, 5)]

@@ -118,6 +118,39 @@ static void round_trips() {
     refuses<InvalidArgument>([] { mm.prepare_tensor(nullptr, floats(3)); }, "NULL");
 }
 
+// From every format to each other of its axes: the same elements, lying as it says.
+static void formats() {
+    const std::vector<int64_t> shape = {2, 3, 4, 5}, deep = {2, 3, 4, 5, 6};
+    for (MemoryFormat from : {MemoryFormat::ND, MemoryFormat::NCHW, MemoryFormat::NHWC,
+                              MemoryFormat::NCDHW, MemoryFormat::NDHWC})
+        for (MemoryFormat to : {MemoryFormat::ND, MemoryFormat::NCHW, MemoryFormat::NHWC,
+                                MemoryFormat::NCDHW, MemoryFormat::NDHWC}) {
+            bool five = from >= MemoryFormat::NCDHW,
+                 fits = to == MemoryFormat::ND || five == (to >= MemoryFormat::NCDHW);
+            std::vector<float> x = numbers(five ? 720 : 120), y(x.size()), lies(x.size());
+            TensorDesc d{DataType::FLOAT32, five ? deep : shape, from, 256};
+            Tensor t = mm.prepare_tensor(x.data(), d);
+            if (!fits) {
+                refuses<InvalidArgument>([&] { mm.convert_format(t, to); },
+                                         "extents; its format needs");
+                continue;
+            }
+            Tensor made = mm.convert_format(t, to);
+            check(made.desc().format == to && made.desc().alignment == 256, "described");
+            mm.copy_to_host(made, y.data());
+            check(x == y, "the same elements");
+            mm.schedule_dma({made, lies.data(), 0, made.nbytes()}).wait();
+            bool last = to == MemoryFormat::NHWC || to == MemoryFormat::NDHWC;
+            check(lies[1] == x[last ? (five ? 120 : 20) : 1], "lies so");
+        }
+    refuses<InvalidArgument>([] { mm.convert_format(Tensor(), MemoryFormat::ND); },
+                             "the tensor is empty");
+    check(mm.choose_format(64) == MemoryFormat::NCHW &&
+              mm.choose_format(63) == MemoryFormat::NHWC,
+          "chosen");
+    refuses<InvalidArgument>([] { mm.choose_format(0); }, "0 channels");
+}
+
 static void handles() {
     Tensor empty;
     check(!empty && empty.nbytes() == 0, "empty");
@@ -265,6 +298,7 @@ int main(int argc, char **argv) {
     descriptors();
     levels();
     round_trips();
+    formats();
     handles();
     reuse();
     copies();

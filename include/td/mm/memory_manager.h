@@ -401,6 +401,26 @@ class MemoryManager {
         dst = reuse_memory(src, TensorDesc(dst.desc()), mode);
     }
 
+    /* A copy of src in another format of the same axes, at the same alignment, made by
+     * the device. InvalidArgument: src is empty, the format has other axes. (Formats with
+     * axes in blocks, FRACTAL_NZ and NC1HWC0, are shapes of their own: asnp_mm_convert of
+     * src.handle().) */
+    Tensor convert_format(const Tensor &src, MemoryFormat format) {
+        TensorDesc desc(src.desc());
+        desc.format = format;
+        const asnp_operand value = asnp_of(src.handle());
+        Tensor made = allocate_tensor(desc);
+        detail::check(asnp_assign(made.handle(), value));
+        return made;
+    }
+    /* In which format images of so many channels are best kept: NCHW from 64 on, NHWC
+     * below. InvalidArgument: no channel. */
+    static MemoryFormat choose_format(int64_t channels) {
+        asnp_format format;
+        detail::check(asnp_mm_choose_format(channels, &format));
+        return format == ASNP_FORMAT_NCHW ? MemoryFormat::NCHW : MemoryFormat::NHWC;
+    }
+
     /* Starts a copy behind the program; among those that wait the higher priority goes
      * first. InvalidArgument: not one end is a tensor and the other the host's memory;
      * bytes past the tensor's end. */

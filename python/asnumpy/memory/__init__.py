@@ -3,12 +3,14 @@
 The library gives arrays memory from a pool per device, which asks the device for large pieces and keeps what arrays
 give back. This module tells what the pool does (`memory_stats`, `memory_summary`, `memory_snapshot`, `page`, `leaks`),
 sets how it does it (`set_memory_limit`, `set_allocator_settings`, `empty_cache`), and moves data by hand: tensors of a
-given layout and alignment (`Descriptor`, `allocate`, `reuse`, `prepare`, `copy_back`) and copies behind the program
-(`CopyQueue`). Sizes are bytes everywhere.
+given layout and alignment (`Descriptor`, `allocate`, `reuse`, `prepare`, `copy_back`), CANN's formats of tensors
+(`convert_format`, `format_shape`, `choose_format`) and copies behind the program (`CopyQueue`). Sizes are bytes
+everywhere.
 """
 
 from .._core import empty_cache, memory_stats
 from ._allocated import max_memory_allocated, memory_allocated
+from ._formats import choose_format, convert_format, format_shape
 from ._leaks import Leak, LeakError, leaks
 from ._settings import reset_peak_memory_stats, set_allocator_settings, set_memory_limit
 from ._snapshot import add_hook, memory_snapshot, page, record_history, remove_hook
@@ -16,10 +18,10 @@ from ._summary import memory_summary
 from ._tensors import CopyQueue, Descriptor, Transfer, allocate, copy_back, prepare, reuse
 
 __all__ = [
-    "CopyQueue", "Descriptor", "Leak", "LeakError", "Transfer", "add_hook", "allocate", "copy_back", "empty_cache",
-    "leaks", "max_memory_allocated", "memory_allocated", "memory_snapshot", "memory_stats", "memory_summary", "page",
-    "prepare", "record_history", "remove_hook", "reset_peak_memory_stats", "reuse", "set_allocator_settings",
-    "set_memory_limit",
+    "CopyQueue", "Descriptor", "Leak", "LeakError", "Transfer", "add_hook", "allocate", "choose_format",
+    "convert_format", "copy_back", "empty_cache", "format_shape", "leaks", "max_memory_allocated", "memory_allocated",
+    "memory_snapshot", "memory_stats", "memory_summary", "page", "prepare", "record_history", "remove_hook",
+    "reset_peak_memory_stats", "reuse", "set_allocator_settings", "set_memory_limit",
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@
 #include "python/convert.h"
 #include "python/functions/function.h"
 
+#include "graph/operators/formats.h"
 #include "graph/operators/tensor.h"
 
 static const char QUEUE[] = "asnumpy.queue", TRANSFER[] = "asnumpy.transfer";
@@ -262,6 +263,64 @@ static PyObject *f_transfer_order(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* ---- formats: names of CANN's, which the core knows
+ *
+ * What can be wrong with a shape or an array is the core's to say: these read arguments
+ * alone. */
+
+/* The format that a str names. -1: an error, TypeError for what is none. */
+static int format_from(PyObject *name, int *format) {
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (!text) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "a format is a str, got %s",
+                         Py_TYPE(name)->tp_name);
+        return -1;
+    }
+    ASN_PY_TRY_INT(asn_format_find(text, format));
+    return 0;
+}
+
+/* (shape, format, dtype): the shape of memory, of which the last axes of a format in
+ * blocks are the blocks' own. */
+static PyObject *f_format_shape(PyObject *const *v) {
+    int64_t shape[ASN_MAX_DIMS], memory[ASN_MAX_DIMS];
+    int ndim, num, format;
+    asn_dtype dtype;
+    if (asn_shape_from_py(v[0], shape, &ndim) < 0 || format_from(v[1], &format) < 0 ||
+        asn_dtype_from_py(v[2], &dtype) < 0)
+        return NULL;
+    ASN_PY_TRY(asn_format_shape(format, dtype, ndim, shape, &num, memory));
+    return asn_shape_to_py(num, memory);
+}
+
+/* (channels): a name that the others take. */
+static PyObject *f_format_choose(PyObject *const *v) {
+    int64_t channels;
+    int format;
+    if (asn_int64_from_py(v[0], &channels) < 0) return NULL;
+    ASN_PY_TRY(asn_format_choose(channels, &format));
+    return PyUnicode_FromString(asn_format_name(format));
+}
+
+/* (array, source, target, canonical shape or None): anything that asarray takes, as a
+ * row-major copy. The shape leaves out what fills the last blocks up; None keeps it. */
+static PyObject *f_format_convert(PyObject *const *v) {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim = 0, source, target;
+    asn_array made;
+    if (format_from(v[1], &source) < 0 || format_from(v[2], &target) < 0 ||
+        (v[3] != Py_None && asn_shape_from_py(v[3], shape, &ndim) < 0))
+        return NULL;
+    PyObject *a = asn_asarray(v[0]);
+    if (!a) return NULL;
+    asn_status status = asn_format_convert(&made, asn_of(a), source, target, ndim,
+                                           v[3] == Py_None ? NULL : shape);
+    Py_DECREF(a);
+    ASN_PY_TRY(status);
+    return asn_ndarray_wrap(&made);
+}
+
 asn_function_def asn_tensor_functions[] = {
     ASN_FUNCTION("_tensor_check", "dtype, shape, order, alignment, /", f_tensor_check,
                  "Bytes of a descriptor's elements."),
@@ -273,6 +332,12 @@ asn_function_def asn_tensor_functions[] = {
                  f_tensor_prepare, "Host memory converted to a descriptor."),
     ASN_FUNCTION("_tensor_copy_back", "dtype, shape, order, alignment, array, host, /",
                  f_tensor_copy_back, "An array converted into host memory."),
+    ASN_FUNCTION("_format_shape", "shape, format, dtype, /", f_format_shape,
+                 "The shape of memory in a format."),
+    ASN_FUNCTION("_format_convert", "array, source, target, shape, /", f_format_convert,
+                 "A copy in another format."),
+    ASN_FUNCTION("_format_choose", "channels, /", f_format_choose,
+                 "The format for so many channels."),
     ASN_FUNCTION("_queue_new", "staging_bytes, /", f_queue_new, "A copy queue."),
     ASN_FUNCTION("_queue_stats", "queue, /", f_queue_stats, "Its counts."),
     ASN_FUNCTION("_queue_send",
