@@ -1,6 +1,9 @@
-"""An operator of one's own: a torch.autograd.Function over a C library that the host's compiler builds from custom_matmul.c.
+"""An operator of one's own: a torch.autograd.Function that calls a C library by ctypes, on the addresses of npu tensors.
 
-python custom_matmul.py [--size 512] [--runs 100]        needs a C compiler and ASCEND_HOME_PATH
+python custom_matmul.py [--size 512] [--runs 100] [--library libcustom_matmul.so]
+
+The library is built here from custom_matmul.c, which needs a C compiler and ASCEND_HOME_PATH, or is the one that CMake
+makes of examples/ascend/custom_matmul.
 """
 
 import argparse
@@ -18,12 +21,17 @@ DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 27}
 
 
 def build(folder):
-    """Compiles custom_matmul.c into `folder` and loads it."""
+    """Compiles custom_matmul.c into `folder`; the library's path."""
     home = os.environ["ASCEND_HOME_PATH"]
     source = pathlib.Path(__file__).with_name("custom_matmul.c")
     file = pathlib.Path(folder) / "libcustom_matmul.so"
     subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, f"-I{home}/include", f"-L{home}/lib64",
                     "-lopapi", "-lascendcl", "-lnnopbase", "-o", file], check=True)  # fmt: skip
+    return file
+
+
+def load(file):
+    """The library's two functions, declared; pointers to device memory, then sizes and the dtype."""
     library = ctypes.CDLL(str(file))
     sizes = [ctypes.c_int64] * 3 + [ctypes.c_int]
     library.custom_matmul_forward.argtypes = [ctypes.c_void_p] * 3 + sizes
@@ -70,13 +78,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--library", help="one that is there already")
     options = parser.parse_args()
 
     torch.manual_seed(0)
     n = options.size
     a, b, w = torch.randn(n, n + 3) / n**0.5, torch.randn(n + 3, n - 2), torch.randn(n, n - 2) / n
     with tempfile.TemporaryDirectory() as folder:
-        Matmul.library = build(folder)
+        Matmul.library = load(options.library or build(folder))
         found = []
         for device, multiply in (("cpu", torch.matmul), ("npu", Matmul.apply)):
             p, q = (t.to(device, copy=True).requires_grad_() for t in (a, b))

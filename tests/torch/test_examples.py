@@ -3,8 +3,11 @@
 import pathlib
 import re
 import socket
+import subprocess
+import sys
 
 import pytest
+from asnumpy import acl
 from conftest import ROOT, start
 
 EXAMPLES = ROOT / "examples" / "torch"
@@ -46,12 +49,32 @@ def test_profile(tmp_path):
         assert file in out and (tmp_path / out[: out.index(file)].split("\n")[-1] / file).exists()
 
 
+def check_matmul(out):
+    assert float(re.search(r"error (\S+)", out)[1]) < 1e-4
+    assert float(re.search(r"([0-9.]+) GFLOP/s over 100 runs", out)[1]) > 0
+
+
+@pytest.mark.smoke
+def test_the_library_that_cmake_makes(tmp_path):
+    """examples/ascend/custom_matmul, whose other half (td::mm) is libasnumpy's, in one process with torch_npu."""
+    source = ROOT / "examples" / "ascend" / "custom_matmul"
+    cmake = pathlib.Path(sys.executable).parent / "cmake"
+    script = f". '{acl.home()}/set_env.sh' && '{cmake}' -S '{source}' -B . && '{cmake}' --build ."
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    library = tmp_path / "libcustom_matmul.so"
+    check_matmul(
+        told(
+            EXAMPLES / "custom_matmul.py", *ALONE["custom_matmul.py"].split(), "--library", library
+        )
+    )
+
+
 @pytest.mark.parametrize("name", ALONE)
 def test_alone(name):
     out = told(EXAMPLES / name, *ALONE[name].split())
     if name == "custom_matmul.py":
-        assert float(re.search(r"error (\S+)", out)[1]) < 1e-4
-        assert float(re.search(r"([0-9.]+) GFLOP/s over 100 runs", out)[1]) > 0
+        check_matmul(out)
     wanted = {"llama_generate.py": "same tokens", "npu_graph.py": "replays equal calls"}
     assert wanted.get(name, "") in out
 
