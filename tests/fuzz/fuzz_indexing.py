@@ -71,7 +71,8 @@ class Indexing(Maker):
             return self.try_line(f"{v} = {form}", v, rough)
         form, rough = self.pick(
             ((f"{a}[{mask}] = {number}", rough), (f"{a}[{mask}] *= 0.5", rough),
-             (f"np.copyto({a}, {b}, where={mask}, casting='same_kind')", with_b),
+             # (NumPy copies nothing from an array of one address and shape, whatever the mask's shape is)
+             (f"np.copyto({a}, {b}, where=np.broadcast_to({mask}, {a}.shape), casting='same_kind')", with_b),
              (f"np.putmask({a}, {mask}, {number})", rough),
              (f"{a}[{mask}] = {b}[{mask}]", with_b), (f"np.place({a}, {mask}, [{number}, 2])", rough))
         )  # fmt: skip

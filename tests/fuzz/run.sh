@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Both fuzzers beside each other, on one core each, for a number of seconds: fused programs in C
-# on every instruction set that this processor has, and statements in Python in every mode.
+# The fuzzers on one core each, for a number of seconds: fused programs in C on every instruction
+# set that this processor has; beside them statements in Python in every mode, and for a thirtieth
+# of the time calls with options.
 # Failures are made small, printed, and written to build/fuzz.
 #   tests/fuzz/run.sh SECONDS SEED [PROGRAMS]
 # PROGRAMS: so many fused programs for each instruction set at most, and a fifteenth as many of statements.
@@ -8,12 +9,18 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=$1 seed=$2 programs=${3:-1000000000}
 mkdir -p build/fuzz
-.venv/bin/python tests/fuzz/statements.py --seconds "$seconds" --programs $((programs / 15)) --seed "$seed" --out build/fuzz &
-statements=$!
+(
+    failed=0
+    .venv/bin/python tests/fuzz/statements.py --seconds $((seconds - seconds / 30)) --programs $((programs / 15)) \
+        --seed "$seed" --out build/fuzz || failed=1
+    .venv/bin/python -W ignore tests/fuzz/calls.py --seconds $((seconds / 30)) --seed "$seed" || failed=1
+    exit $failed
+) &
+python=$!
 failed=0
 for isa in avx512 avx2 baseline; do
     echo "fused programs, at most $isa"
     ASNUMPY_ISA=$isa build/dev/tests/fuzz/fuzz_program --seconds $((seconds / 3)) --cases "$programs" --seed "$seed" --out build/fuzz || failed=1
 done
-wait $statements || failed=1
+wait $python || failed=1
 exit $failed

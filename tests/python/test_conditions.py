@@ -545,3 +545,58 @@ def test_who_looks_is_told(name):
         warnings.simplefilter("always")
         LOOKS[name](r)
         assert any("divide by zero" in str(w.message) for w in told)
+
+
+SPECIAL = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 2, -2, 1e300, -1e300, 1e-310, 0.5])
+UFUNCS = [
+    n for n in dir(np)
+    if isinstance(getattr(np, n), np.ufunc) and getattr(np, n).signature is None and getattr(np, n).nin < 3
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "c16", "i8", "u1"])
+def test_elements_that_where_leaves_out_raise_nothing(name, dtype):
+    """Of any values, on the small and on the recorded way; those that are chosen raise what they do without where."""
+    f, ours = getattr(np, name), getattr(asnumpy, name)
+    with np.errstate(all="ignore"):
+        x = (
+            np.nan_to_num(SPECIAL, posinf=9, neginf=-9).clip(-100, 100)
+            if dtype[0] in "iu"
+            else SPECIAL
+        )
+        pairs = [a.ravel() for a in np.meshgrid(x.astype(dtype), x.astype(dtype))][: f.nin]
+        try:
+            results = f(*pairs)
+        except (TypeError, ValueError):
+            return  # no loop, or integers to negative powers
+    results = results if f.nout > 1 else (results,)
+    for count in (1, 40):
+        given = [asnumpy.array(np.tile(a, count)) for a in pairs]
+        out = tuple(asnumpy.zeros(given[0].shape, dtype=r.dtype) for r in results)
+        with asnumpy.errstate(all="raise"):
+            ours(*given, where=asnumpy.zeros(given[0].shape, dtype=bool), out=out)
+            asnumpy.synchronize()
+        assert not any(o.to_numpy().any() for o in out)
+
+
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no floating-point exceptions")
+def test_the_elements_that_where_chooses_raise():
+    for count in (5, 5000):
+        a = asnumpy.arange(float(count)) - 2
+        out = asnumpy.zeros(count)
+        with asnumpy.errstate(all="raise"):
+            asnumpy.divide(1, a, where=a != 0, out=out)
+            assert out[2] == 0 and out[3] == 1 and out[0] == -0.5
+            with pytest.raises(FloatingPointError, match="divide by zero encountered in divide"):
+                float(asnumpy.divide(1, a, where=a <= 0, out=out)[0])
+
+
+@pytest.mark.parametrize("name", ["minimum", "maximum", "fmin", "fmax"])
+def test_extremes_at_positions_are_quiet_about_nan(name):
+    z = asnumpy.array([np.nan, 1, np.nan])
+    with asnumpy.errstate(all="raise"):
+        getattr(asnumpy, name).at(z, [0, 1, 2, 2], [1, np.nan, 2, np.nan])
+    want = np.array([np.nan, 1, np.nan])
+    getattr(np, name).at(want, [0, 1, 2, 2], [1, np.nan, 2, np.nan])
+    np.testing.assert_array_equal(z.to_numpy(), want)

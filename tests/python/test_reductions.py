@@ -384,3 +384,46 @@ def test_many_short_rows(dtype):
                     np.testing.assert_array_equal(
                         getattr(asnumpy, name).reduce(a, axis=1).to_numpy(), getattr(np, name).reduce(x, axis=1)
                     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "subtract", "multiply", "maximum", "floor_divide", "hypot", "bitwise_or"]
+)
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "f4", "f8"])
+@pytest.mark.parametrize("out", ["i8", "f8", "i1", "f4", "c16"])
+def test_out_takes_part_in_the_dtype_computed_in(name, dtype, out):
+    """As the operation's first operand does: 100 - 100 - 100 of uint8 is -100 in an int64."""
+
+    def run(m, method, shape):
+        o = m.zeros(shape, dtype=out)
+        getattr(getattr(m, name), method)(m.array([100, 100, 100], dtype=dtype), out=o)
+        return o
+
+    for method, shape in (("reduce", ()), ("accumulate", 3)):
+        got, error = outcome(run, asnumpy, method, shape)
+        want, refused = outcome(run, np, method, shape)
+        assert (error is None) == (refused is None) and isinstance(error, type(None) | TypeError)
+        if error is None:
+            np.testing.assert_allclose(got.to_numpy(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "initial", [1e3, 1000, -1, -1.5, np.nan, np.inf, 1e30, np.int64(1000), np.float32(np.nan), 2.7]
+)
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "?", "f4"])
+def test_initial_fits_the_result(initial, dtype):
+    """300 is no int8, a NaN no integer; floats are cut."""
+    calls = (
+        lambda m, a: m.min(a, initial=initial),
+        lambda m, a: m.sum(a, initial=initial),
+        lambda m, a: m.sum(a, initial=initial, dtype=dtype),
+        lambda m, a: m.max(a[:0], initial=initial),
+        lambda m, a: m.max(a, initial=initial, where=m.array([True, False, True])),
+        lambda m, a: m.subtract.reduce(a, initial=initial, where=m.array([True, False, True])),
+    )
+    for call in calls:
+        got, error = outcome(call, asnumpy, asnumpy.ones(3, dtype=dtype))
+        want, refused = outcome(call, np, np.ones(3, dtype=dtype))
+        assert type(error) is type(refused) or isinstance(refused, TypeError), (error, refused)
+        if refused is None:
+            np.testing.assert_array_equal(np.asarray(got), want)

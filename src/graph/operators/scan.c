@@ -27,19 +27,23 @@
 #include "graph/device/operator.h"
 #include "runtime/device.h"
 
-/* The dtype to compute in, given a's and dtype= (NONE: NumPy's default, where sums and
- * products of small integers widen). An operation whose result is bool accumulates in
+/* The dtype to compute in, given a's, dtype= and that of out= (NONE: none; NumPy's
+ * default is the operation's on out and a, without out sums and products of small
+ * integers widen). An operation whose result is bool accumulates in
  * bool if it is one of truth values, and is refused otherwise. */
-static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish,
+                             const asn_array *out, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
         return asn_error_set(ASN_ERR_VALUE,
                              "accumulate only supported for binary functions");
-    if (wish == ASN_DTYPE_NONE && info->flags & ASN_OPF_WIDENS && !asn_is_inexact(in) &&
-        asn_itemsize(in) < 8)
+    const bool given = wish == ASN_DTYPE_NONE && out && info->out_dtype != ASN_BOOL;
+    if (wish == ASN_DTYPE_NONE && !out && info->flags & ASN_OPF_WIDENS &&
+        !asn_is_inexact(in) && asn_itemsize(in) < 8)
         wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
     asn_dtype from = wish != ASN_DTYPE_NONE ? wish : in;
-    asn_type types[2] = {{(uint8_t)from, 0}, {(uint8_t)from, 0}};
+    asn_type types[2] = {{given ? out->layout.dtype : (uint8_t)from, 0},
+                         {(uint8_t)from, 0}};
     ASN_TRY(asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, loop));
     asn_dtype result = asn_op_result(op, *loop);
     if (result == ASN_BOOL && *loop != ASN_BOOL) {
@@ -175,8 +179,7 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
         return asn_error_set(ASN_ERR_TYPE, "cannot accumulate on a scalar");
     ASN_TRUTH_OF(a, asn_ufunc_accumulate(op, &clean, axis, dtype, out, result))
     asn_dtype loop;
-    if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
-    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, out, &loop));
     if (op == ASN_OP_POWER) ASN_TRY(asn_exponents_check_line(a, axis, 1, loop));
     asn_array running;
     ASN_TRY(asn_device_open());
@@ -244,15 +247,19 @@ asn_status asn_ufunc_reduce_slices(asn_op op, const asn_array *a,
     while (axis >= 0 && !(o->axes >> axis & 1))
         axis--;
     asn_layout spread;
-    asn_array where;
+    asn_array where, cast;
     ASN_TRY(asn_view_broadcast(&spread, &o->where->layout, l->ndim, l->shape));
     asn_array_view(&where, o->where, &spread);
-    const asn_ufunc_options step = {ASN_CASTING_UNSAFE, asn_layout_dtype(&target->layout),
-                                    'K', NULL};
-    asn_status status = asn_assign(target, o->initial, ASN_CASTING_UNSAFE, NULL);
-    const int64_t extent = axis < 0 ? 1 : l->shape[axis];
-    for (int64_t i = 0; i < extent && !status && target->layout.size; i++)
-        status = reduce_slice(op, a, &where, target, axis, i, o->keepdims, step);
+    const asn_dtype loop = asn_layout_dtype(&target->layout);
+    const asn_ufunc_options step = {ASN_CASTING_UNSAFE, loop, 'K', NULL};
+    asn_status status = asn_copy(&cast, a, asn_op_operand(op, 1, loop), 'K');
+    if (!status) {
+        status = asn_assign(target, o->initial, ASN_CASTING_UNSAFE, NULL);
+        const int64_t extent = axis < 0 ? 1 : l->shape[axis];
+        for (int64_t i = 0; i < extent && !status && target->layout.size; i++)
+            status = reduce_slice(op, &cast, &where, target, axis, i, o->keepdims, step);
+        asn_array_fini(&cast);
+    }
     asn_array_fini(&where);
     return status;
 }
@@ -296,8 +303,7 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
         return asn_error_set(ASN_ERR_TYPE, "cannot reduceat on a scalar");
     asn_dtype loop;
     int64_t n = indices->layout.size, extent = a->layout.shape[axis];
-    if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
-    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, out, &loop));
     int64_t *at = asn_malloc((size_t)(n + 1) * sizeof *at);
     if (!at) return ASN_ERR_MEMORY;
     asn_array made;

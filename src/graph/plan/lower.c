@@ -166,11 +166,26 @@ static asn_status call(const asn_acl_operator *op, const asn_node *node, aclTens
     return status;
 }
 
+/* What was computed to the output, as the dtype that the operation has: where it was
+ * computed in a wider one and the output is of a third, it wraps or rounds between. */
+static asn_status deliver(const asn_array *computed, asn_dtype dtype,
+                          const asn_array *out) {
+    if (asn_layout_dtype(&computed->layout) == dtype ||
+        asn_layout_dtype(&out->layout) == dtype)
+        return convert(computed, out);
+    asn_array exact;
+    ASN_TRY(asn_array_new(&exact, dtype, out->layout.ndim, out->layout.shape, 'C'));
+    asn_status status = convert(computed, &exact);
+    if (!status) status = convert(&exact, out);
+    asn_array_fini(&exact);
+    return status;
+}
+
 /* A node that is an elementwise operation: operands cast, the operator, the result cast
- * where the output is of another dtype. *refused: the device has no such dtypes, and
- * nothing was done. */
+ * where the output is of another dtype than `dtype`, that of the operation's result.
+ * *refused: the device has no such dtypes, and nothing was done. */
 static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
-                              bool *refused) {
+                              asn_dtype dtype, bool *refused) {
     asn_dtype result = asn_op_result((asn_op)node->op, (asn_dtype)node->loop);
     asn_array in[3], out, target;
     aclTensor *t[4] = {NULL, NULL, NULL, NULL};
@@ -183,15 +198,15 @@ static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
         if (status) break;
         status = asn_operator_tensor(&in[made], ASN_READ, &t[made]);
     }
-    bool direct =
-        !status && (asn_dtype)node->out.dtype == result && !asn_items_apart(&out.layout);
+    bool direct = !status && (asn_dtype)node->out.dtype == result && result == dtype &&
+                  !asn_items_apart(&out.layout);
     if (!status && !direct)
         status = asn_array_new(&target, result, node->ndim, node->shape, 'C');
     if (!status) {
         status = asn_operator_tensor(direct ? &out : &target, ASN_WRITE, &t[3]);
         if (!status) status = call(op, node, t, t[3], refused);
         if (!direct) {
-            if (!status && !*refused) status = convert(&target, &out);
+            if (!status && !*refused) status = deliver(&target, dtype, &out);
             asn_array_fini(&target);
         }
     }
@@ -306,12 +321,12 @@ asn_status asn_lower_node(const asn_node *node) {
         return move(node);
     } else if (find_row_operator(node->op, &op)) {
         bool refused = false;
-        ASN_TRY(elementwise(node, &op, &refused));
+        asn_dtype loop, dtype = asn_op_result((asn_op)node->op, (asn_dtype)node->loop);
+        ASN_TRY(elementwise(node, &op, dtype, &refused));
         asn_node wide = *node;
-        asn_dtype loop;
         if (refused && asn_cann_wider((asn_dtype)node->loop, &loop)) {
             wide.loop = (uint8_t)loop;
-            ASN_TRY(elementwise(&wide, &op, &refused));
+            ASN_TRY(elementwise(&wide, &op, dtype, &refused));
         }
         if (!refused) return ASN_OK;
     }

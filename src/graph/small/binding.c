@@ -135,7 +135,8 @@ const asn_binding *asn_binding_fold(asn_op op, const asn_array *a) {
     if (b->key == key + 1) return b;
     asn_dtype loop;
     memset(b, 0, sizeof *b);
-    if (asn_reduce_dtype(op, asn_layout_dtype(&a->layout), ASN_DTYPE_NONE, &loop)) {
+    if (asn_reduce_dtype(op, asn_layout_dtype(&a->layout), ASN_DTYPE_NONE, ASN_DTYPE_NONE,
+                         &loop)) {
         asn_error_clear();
     } else {
         b->result = (uint8_t)loop;

@@ -184,3 +184,17 @@ asn_status asn_result_new_stack(asn_array *result, asn_dtype dtype, int ndim,
             strides[k][d] = shape[d] > 1 ? in[k]->layout.strides[d] : 0;
     return follow_strides(result, dtype, ndim, shape, core, num_in, strides);
 }
+
+asn_status asn_select(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                      const asn_operand in[3]) {
+    asn_draft d;
+    asn_status status = ASN_OK;
+    ASN_TRY(asn_result_new(result, dtype, ndim, shape, 'K', 2, in));
+    asn_draft_init(&d, ASN_OP_WHERE, dtype, ndim, shape);
+    asn_draft_array(&d, &d.node.out, result);
+    for (int k = 0; k < 3 && !status; k++)
+        status = asn_draft_operand(&d, &d.node.in[k], &in[k], k ? dtype : ASN_BOOL);
+    if (!status && d.node.size) status = asn_trace_submit(&d);
+    if (status) asn_array_fini(result);
+    return status;
+}

@@ -24,9 +24,15 @@ ASN_CHECK_RESULT asn_status asn_draft_operand(asn_draft *d, asn_ref *ref,
 bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref);
 
 /* The dtype that op.reduce of an `in` array works in. `wish`: dtype=, or NONE for NumPy's
- * default: sums and products of small integers widen. */
+ * default, which is the operation's on `out` (the dtype of out=) and `in`; without out=
+ * (NONE) sums and products of small integers widen. */
 ASN_CHECK_RESULT asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish,
-                                             asn_dtype *loop);
+                                             asn_dtype out, asn_dtype *loop);
+
+/* in[1] where in[0], a mask, is true, else in[2], as `dtype`, whatever theirs are, over
+ * that shape. */
+ASN_CHECK_RESULT asn_status asn_select(asn_array *result, asn_dtype dtype, int ndim,
+                                       const int64_t *shape, const asn_operand in[3]);
 
 /* The axes as operands of these strides have them, innermost first; the last `core` stay
  * innermost. */

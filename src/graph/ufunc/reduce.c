@@ -18,7 +18,8 @@
 #include "graph/device/operator.h"
 
 /* (Contract in operands.h.) Comparisons reduce in bool. */
-asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype out,
+                            asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
         return asn_error_set(ASN_ERR_VALUE, "reduce only supported for binary functions");
@@ -31,11 +32,14 @@ asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *
         *loop = ASN_BOOL;
         return ASN_OK;
     }
-    if (wish == ASN_DTYPE_NONE && info->flags & ASN_OPF_WIDENS && !asn_is_inexact(in) &&
-        asn_itemsize(in) < 8)
-        wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
     asn_type types[2] = {{(uint8_t)in, 0}, {(uint8_t)in, 0}};
-    if (wish != ASN_DTYPE_NONE) types[0].dtype = types[1].dtype = (uint8_t)wish;
+    if (wish != ASN_DTYPE_NONE)
+        types[0].dtype = types[1].dtype = (uint8_t)wish;
+    else if (out != ASN_DTYPE_NONE)
+        types[0].dtype = (uint8_t)out;
+    else if (info->flags & ASN_OPF_WIDENS && !asn_is_inexact(in) && asn_itemsize(in) < 8)
+        types[0].dtype = types[1].dtype =
+            (uint8_t)(wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64);
     return asn_op_resolve(op, types, wish, ASN_CASTING_UNSAFE, loop);
 }
 
@@ -105,16 +109,7 @@ static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_opt
     const int64_t *shape = a->layout.shape;
     asn_operand in[3] = {{.array = o->where}, {.array = a}, identity_of(op)};
     if (!asn_op_table[op].has_identity) in[2] = *o->initial;
-    ASN_TRY(asn_result_new(masked, loop, ndim, shape, 'K', 2, in));
-    asn_draft d;
-    asn_draft_init(&d, ASN_OP_WHERE, loop, ndim, shape);
-    asn_draft_array(&d, &d.node.out, masked);
-    asn_status status = ASN_OK;
-    for (int k = 0; k < 3 && !status; k++)
-        status = asn_draft_operand(&d, &d.node.in[k], &in[k], k ? loop : ASN_BOOL);
-    if (!status && d.node.size) status = asn_trace_submit(&d);
-    if (status) asn_array_fini(masked);
-    return status;
+    return asn_select(masked, loop, ndim, shape, in);
 }
 
 /* Reduces into a fresh target. An empty reduction is its starting value; else the node
@@ -189,10 +184,9 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     int ndim = a->layout.ndim;
     uint64_t mask = o->axes & (ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1);
     asn_dtype loop;
-    asn_dtype wish = o->dtype;
-    if (wish == ASN_DTYPE_NONE && out && asn_op_table[op].flags & ASN_OPF_WIDENS)
-        wish = asn_layout_dtype(&out->layout);
-    ASN_TRY(asn_reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
+    ASN_TRY(asn_reduce_dtype(op, asn_layout_dtype(&a->layout), o->dtype,
+                             out ? asn_layout_dtype(&out->layout) : ASN_DTYPE_NONE,
+                             &loop));
     int64_t reduced = 1;
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1) reduced *= a->layout.shape[d];

@@ -95,6 +95,35 @@ static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
     return asn_trace_submit(&d);
 }
 
+/* Whether elements that where= leaves out might raise an exception that is reported. */
+static bool may_raise(asn_op op, asn_dtype loop) {
+    bool raises = asn_is_inexact(loop) || asn_is_half(loop) ||
+                  asn_op_table[op].flags & ASN_OPF_DIVIDES;
+    return asn_fp_sink() && raises;
+}
+
+/* The temporary's elements where the mask is true. Elsewhere the operation has 1 (arctanh
+ * 0) for its inputs, which raises nothing. */
+static asn_status submit_chosen(asn_op op, asn_dtype loop, const asn_operand *in,
+                                const asn_array *where, const asn_array *temp) {
+    const int n = asn_op_table[op].num_in;
+    const asn_operand harmless = {.scalar = asn_scalar_int(op != ASN_OP_ARCTANH)};
+    asn_operand chosen[3];
+    asn_array made[3];
+    asn_status status = ASN_OK;
+    int count = 0;
+    for (; count < n && !status; count += !status) {
+        const asn_operand three[3] = {{.array = where}, in[count], harmless};
+        status = asn_select(&made[count], asn_op_operand(op, count, loop),
+                            temp->layout.ndim, temp->layout.shape, three);
+        chosen[count] = (asn_operand){.array = &made[count]};
+    }
+    if (!status) status = submit_call(op, loop, chosen, temp, NULL);
+    while (count)
+        asn_array_fini(&made[--count]);
+    return status;
+}
+
 /* Computes into `out`: directly where that is safe, else through a temporary, which also
  * serves where=. */
 static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
@@ -107,7 +136,9 @@ static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
     asn_array temp;
     ASN_TRY(
         asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
-    asn_status status = submit_call(op, loop, in, &temp, NULL);
+    asn_status status = o->where && may_raise(op, loop)
+                            ? submit_chosen(op, loop, in, o->where, &temp)
+                            : submit_call(op, loop, in, &temp, NULL);
     asn_operand value = {.array = &temp};
     if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, o->where);
     asn_array_fini(&temp);

@@ -30,6 +30,21 @@ static int check_dtype(PyObject *array, asn_dtype dtype) {
     return asn_complex_check(asn_dtype_of(array), dtype);
 }
 
+/* initial= as an element of an integer result, which it must fit as NumPy's element does:
+ * 300 is no int8, a NaN no integer. */
+static int pack_initial(asn_reduce_state *s, asn_op op, PyObject *array, PyObject *out,
+                        PyObject *initial) {
+    asn_dtype loop, to = ASN_DTYPE_NONE;
+    if (out && asn_is_ndarray(out)) to = asn_layout_dtype(&asn_of(out)->layout);
+    if (asn_reduce_dtype(op, asn_dtype_of(array), s->options.dtype, to, &loop)) {
+        asn_error_clear(); /* the reduction says so */
+        return 0;
+    }
+    if (s->initial.array || !asn_is_integer(loop)) return 0;
+    s->initial.weak = 0;
+    return asn_scalar_pack(initial, loop, &s->initial.scalar);
+}
+
 /* Options in NumPy's order of checks; `now` is set where the caller will look at the
  * number next, so that the core need not record the reduction. */
 int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
@@ -72,6 +87,7 @@ int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
         }
     }
     PyObject *out = asn_out_object(a->out);
+    if (s->options.initial && pack_initial(s, op, array, out, a->initial) < 0) return -1;
     s->options.now = s->all_axes && !s->options.keepdims && !out && asn_gives_scalars();
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }

@@ -376,7 +376,7 @@ static PyObject *resolve_dtypes(PyObject *self, PyObject *const *args, Py_ssize_
             return NULL;
         }
         ASN_PY_TRY(asn_reduce_dtype((asn_op)u->op, (asn_dtype)in[1].scalar.dtype,
-                                    ASN_DTYPE_NONE, &options.dtype));
+                                    ASN_DTYPE_NONE, ASN_DTYPE_NONE, &options.dtype));
         in[0].scalar.dtype = in[1].scalar.dtype = (uint8_t)options.dtype;
     }
     asn_dtype loop, result;
