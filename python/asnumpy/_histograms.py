@@ -408,7 +408,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
             shape[d] = len(edge) - 1
             hist = hist / (edge[1:] - edge[:-1]).reshape(shape)
         hist = hist / s
-    return hist, tuple(edges)
+    return hist, list(edges)
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):

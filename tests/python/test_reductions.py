@@ -427,3 +427,19 @@ def test_initial_fits_the_result(initial, dtype):
         assert type(error) is type(refused) or isinstance(refused, TypeError), (error, refused)
         if refused is None:
             np.testing.assert_array_equal(np.asarray(got), want)
+
+
+@pytest.mark.parametrize("shape", [(70, 90), (3, 4)])
+@pytest.mark.parametrize("name", ["any", "all", "sum", "max"])
+def test_reductions_of_no_axis_beside_others(name, shape):
+    """They are recorded together, and none is reduced away."""
+    x = np.random.default_rng(0).integers(0, 2, shape).astype("f4")
+    a = asnumpy.array(x)
+    got = a.nonzero(), getattr(a, name)(axis=()), a.all(axis=(0, 1)), getattr(a, name)(axis=0)
+    want = x.nonzero(), getattr(x, name)(axis=()), x.all(axis=(0, 1)), getattr(x, name)(axis=0)
+    for g, w in zip(got[1:], want[1:], strict=True):
+        assert np.asarray(g).dtype == w.dtype
+        np.testing.assert_array_equal(np.asarray(g), w)
+    np.testing.assert_array_equal(
+        asnumpy.add.reduce(a, axis=(), initial=3).to_numpy(), np.add.reduce(x, axis=(), initial=3)
+    )

@@ -112,6 +112,18 @@ static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_opt
     return asn_select(masked, loop, ndim, shape, in);
 }
 
+/* Of no axis: each element, after `initial` if there is one. */
+static asn_status reduce_none(asn_op op, const asn_array *a, const asn_array *target,
+                              const asn_reduce_options *o) {
+    const asn_operand in[2] = {{.array = target}, {.array = a}};
+    ASN_TRY(
+        asn_assign(target, o->initial ? o->initial : &in[1], ASN_CASTING_UNSAFE, NULL));
+    if (!o->initial) return ASN_OK;
+    const asn_ufunc_options options = {ASN_CASTING_UNSAFE,
+                                       asn_layout_dtype(&target->layout), 'K', NULL};
+    return asn_ufunc_call(op, in, target, NULL, &options);
+}
+
 /* Reduces into a fresh target. An empty reduction is its starting value; else the node
  * starts from its first elements, or from `initial`, which is then in place. */
 static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *target,
@@ -216,8 +228,9 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
                                    asn_dtype_name(asn_layout_dtype(&out->layout)));
     }
     if (!status)
-        status = slices ? asn_ufunc_reduce_slices(op, a, o, &fresh)
-                        : reduce_into(op, input, &fresh, mask, o);
+        status = slices  ? asn_ufunc_reduce_slices(op, a, o, &fresh)
+                 : !mask ? reduce_none(op, input, &fresh, o)
+                         : reduce_into(op, input, &fresh, mask, o);
     if (input == &masked) asn_array_fini(&masked);
     if (!status && out) {
         asn_operand value = {.array = &fresh};
