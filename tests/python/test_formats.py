@@ -96,6 +96,9 @@ ERRORS = [
     (lambda a: memory.convert_format(a, "NCHW", "NHWC", shape=(2, 3, 4, 4)), r"as NCHW shape \(2,3,4,4\) lies in \(2,3,4,4\); got \(2,3,4,5\)"),
     (lambda a: memory.convert_format(a, "NCHW", "NHWC", shape=(2, 3, 4)), "3 axes; NCHW has 4"),
     (lambda a: memory.format_shape((2, 3, 4), "NHWC"), "3 axes; NHWC has 4"),
+    (lambda a: memory.format_shape((2, -3, 4, 5), "NHWC"), "extent 1 is -3; it may be 0 or more"),
+    (lambda a: memory.format_shape((2**62, 2**62), "NZ"), "too big"),
+    (lambda a: memory.format_shape((2**63 - 1, 1), "NZ", "int8"), "too big"),
     (lambda a: memory.choose_format(0), "0 channels; there is one at least"),
 ]  # fmt: skip
 

@@ -103,7 +103,20 @@ static int64_t part_extent(const row *r, int i, asn_dtype dtype, const int64_t *
     const int64_t extent = own[strchr(r->canonical, axis) - r->canonical];
     if (r->parts[i] == WHOLE) return extent;
     const int64_t inner = inner_extent(axis, dtype);
-    return r->parts[i] == INNER ? inner : (extent + inner - 1) / inner;
+    return r->parts[i] == INNER ? inner : extent / inner + (extent % inner > 0);
+}
+
+/* That an array of it can be: no extent is negative, and there are addresses enough. */
+static asn_status check_extents(asn_dtype dtype, int ndim, const int64_t *shape) {
+    asn_layout l;
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] < 0)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "format: extent %d is %lld; it may be 0 or more", d,
+                                 (long long)shape[d]);
+    ASN_TRY(asn_layout_init(&l, dtype, ndim, shape, 'C'));
+    asn_layout_fini(&l);
+    return ASN_OK;
 }
 
 asn_status asn_format_shape(int format, asn_dtype dtype, int ndim, const int64_t *shape,
@@ -115,12 +128,13 @@ asn_status asn_format_shape(int format, asn_dtype dtype, int ndim, const int64_t
     if (leading + MOST_PARTS > ASN_MAX_DIMS)
         return asn_error_set(ASN_ERR_VALUE, "format: %d axes are too many for %s", ndim,
                              r->name);
+    ASN_TRY(check_extents(dtype, ndim, shape));
     for (; num < leading; num++)
         out_shape[num] = shape[num];
     for (int i = 0; r->axes[i]; i++)
         out_shape[num++] = part_extent(r, i, dtype, shape + leading);
     *out_ndim = num;
-    return ASN_OK;
+    return check_extents(dtype, num, out_shape);
 }
 
 /* ---- conversions */

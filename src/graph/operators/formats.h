@@ -23,7 +23,7 @@ ASN_CHECK_RESULT asn_status asn_format_find(const char *name, int *format);
 const char *asn_format_name(int format);
 
 /* The shape of memory in which elements of this canonical shape lie as `format`. VALUE:
- * another number of axes, no format. */
+ * another number of axes, no format, a negative extent, more bytes than addresses. */
 ASN_CHECK_RESULT asn_status asn_format_shape(int format, asn_dtype dtype, int ndim,
                                              const int64_t *shape, int *out_ndim,
                                              int64_t *out_shape);
