@@ -67,8 +67,11 @@ def test_statistics_follow_arrays():
 def test_pytorchs_names_of_two_figures():
     gc.collect()
     asnumpy.synchronize()
-    asnumpy.reset_peak_memory_stats()
-    before = asnumpy.memory_allocated()
+    for _ in range(5):  # (a thread of a test before may give memory back just then)
+        asnumpy.reset_peak_memory_stats()
+        before = asnumpy.memory_allocated()
+        if asnumpy.max_memory_allocated() == before:
+            break
     assert asnumpy.max_memory_allocated() == before == asnumpy.memory_stats()["bytes_in_use"]
     a = asnumpy.full(2_000_000, 1.0)
     asnumpy.synchronize()
