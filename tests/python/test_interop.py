@@ -409,3 +409,12 @@ def test_methods_to_dtypes_of_the_host(text):
     assert type(ours) is type(theirs) or type(ours) is asnumpy.ndarray
     assert np.asarray(ours).dtype == np.asarray(theirs).dtype
     assert np.asarray(ours).tolist() == np.asarray(theirs).tolist()
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", None])
+def test_bytes_of_every_order(order):
+    x = np.arange(12, dtype="i1").reshape(3, 4)
+    for a in (x, np.asfortranarray(x), x[::-1], x[:, ::2], x.T, x[0], x[:0]):
+        ours = asnumpy.array(a, order="K") if a.flags.forc else asnumpy.array(x)[::-1]
+        if a.flags.forc or a.strides == x[::-1].strides:
+            assert ours.tobytes(order) == a.tobytes(order)

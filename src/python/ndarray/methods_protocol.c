@@ -158,8 +158,15 @@ ASN_METHOD(tobytes) {
         if (asn_fp_check() < 0) return NULL;
         return PyBytes_FromStringAndSize(data, (Py_ssize_t)asn_layout_nbytes(l));
     }
-    return host_method(self, "tobytes", v[0] ? PyTuple_Pack(1, v[0]) : PyTuple_New(0),
-                       NULL);
+    /* "A" is of this array's order; a copy on the host has another. */
+    const bool any =
+        v[0] && PyUnicode_Check(v[0]) && !PyUnicode_CompareWithASCIIString(v[0], "A");
+    const bool columns =
+        any && (l->flags & (ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS)) == ASN_F_CONTIGUOUS;
+    PyObject *given = any    ? Py_BuildValue("(s)", columns ? "F" : "C")
+                      : v[0] ? PyTuple_Pack(1, v[0])
+                             : PyTuple_New(0);
+    return host_method(self, "tobytes", given, NULL);
 }
 
 ASN_METHOD(tofile) {

@@ -454,11 +454,13 @@ void asn_memory_get_stats(asn_memory_stats *out) {
     out->pool_hits = hits + out->bin_hits + out->segment_hits;
 }
 
+/* Idle blocks in the stocks of threads are no use. */
 void asn_memory_reset_peaks(void) {
+    uint64_t hits, bytes, idle = (uint64_t)asn_stock_bytes(&hits, &bytes);
     pthread_mutex_lock(&pool.lock);
     arena *a = pool.arenas[asn_pool_device];
     if (a) {
-        a->peak = a->in_use;
+        a->peak = a->in_use - idle;
         a->peak_reserved = reserved(a);
     }
     pthread_mutex_unlock(&pool.lock);
