@@ -247,6 +247,8 @@ SHAPES = [(3, 4), (4, 4), (2, 3, 4), (5,), (1, 4), (3, 1), (0, 3), (3, 0), (6, 7
 LAYOUTS = ["C", "F", "reversed", "gaps"]
 OPTION = re.compile(r"\[(, [^\[\]{}]*(?:\{[^{}]+\})?[^\[\]{}]*)\]")
 TOLERANCE = {"e": 2e-2, "f": 5e-5, "F": 5e-5}
+# What operations of other dtypes compute in: halves of bool and eight bits, float32 of sixteen.
+COMPUTED_IN = {**TOLERANCE, "?": 2e-2, "b": 2e-2, "B": 2e-2, "h": 5e-5, "H": 5e-5}
 
 
 def call(rng):
@@ -332,12 +334,13 @@ def warned(caught):
     return {w.category.__name__ for w in caught} - {"ComplexWarning"}
 
 
-def difference(got, want):
-    """Words, or None."""
+def difference(got, want, least=0.0):
+    """Words, or None. least: the share of the dtypes that were computed in, where results are of wider ones."""
     if isinstance(want, tuple | list):
         if type(got) is not type(want) and not hasattr(want, "_fields") or len(got) != len(want):
             return f"got {type(got)} of {len(got)}, want {type(want)} of {len(want)}"
-        return next(filter(None, map(difference, got, want)), None)
+        found = (difference(g, w, least) for g, w in zip(got, want, strict=True))
+        return next(filter(None, found), None)
     if want is None:
         return None if got is None else f"got {got!r}, want None"
     if isinstance(want, np.ndarray) != isinstance(got, np.ndarray):
@@ -347,7 +350,7 @@ def difference(got, want):
         return f"got {x.dtype} {x.shape}, want {y.dtype} {y.shape}"
     right = x == y
     if y.dtype.kind in "fc":
-        share = TOLERANCE.get(y.dtype.char, 1e-5 if y.dtype.kind == "f" else 1e-10)
+        share = max(least, TOLERANCE.get(y.dtype.char, 1e-10))
         with np.errstate(all="ignore"):
             size = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=1e-3)
             right = np.isclose(x, y, rtol=share, atol=share * size, equal_nan=True)
@@ -376,7 +379,9 @@ def compare(seed):
     elif "RuntimeWarning" in warns and "unsafe" in text:
         pass  # what a cast of numbers out of an integer's range gives is the compiler's choice
     else:
-        said = difference(got, want)
+        kinds = [x.dtype.char for k, (x, _) in given.items() if re.search(rf"\b{k}\b", text)]
+        least = max(COMPUTED_IN.get(c, 0.0) for c in [*kinds, "d"]) if "out=" in text else 0.0
+        said = difference(got, want, least)
         # (NumPy casts what out= has where nothing is written, too, and warns of it. Single operators tell nothing.)
         alike = warns == warns_too or "out=z" in text or SINGLE_OPERATORS
         if said is None and not alike:
