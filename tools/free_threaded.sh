@@ -36,6 +36,7 @@ if "$python" -c 'import sysconfig, sys; sys.exit("-fsanitize=thread" not in (sys
     export TSAN_OPTIONS="exitcode=66:history_size=3:$quiet"
     # (the sanitizer ends a process that forks while it has threads, and then starts others)
     [ $# -gt 0 ] || set -- tests/python/test_threads.py tests/python/test_contexts.py tests/python/test_streams.py \
+        tests/python/test_batches.py \
         --deselect tests/python/test_streams.py::test_fork_close_and_exit
     exec setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"
 fi

@@ -89,7 +89,8 @@ typedef enum {
 } asnp_format;
 
 /* The shape of memory (extents[*num], room for ASNP_MAX_DIMS) in which elements of this
- * canonical shape lie. VALUE: no format, another number of axes. */
+ * canonical shape lie. VALUE: no format, another number of axes, more bytes than
+ * addresses. */
 ASNUMPY_API asnp_status asnp_mm_format_shape(asnp_format format, asnp_dtype dtype,
                                              int32_t ndim, const int64_t *shape,
                                              int32_t *num, int64_t *extents);

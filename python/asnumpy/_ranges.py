@@ -8,6 +8,11 @@ from . import _core
 from ._core import arange, asanyarray, asarray, zeros
 
 
+def _is_real(x):
+    """A Python number that NumPy has as a float64 or an int64."""
+    return type(x) is float or (type(x) is int and -(2**63) <= x < 2**63)
+
+
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """Evenly spaced values from start to stop.
 
@@ -50,8 +55,9 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
-    if (type(start) is float and type(stop) is float and endpoint and num > 1 and axis == 0
+    if (_is_real(start) and _is_real(stop) and endpoint and num > 1 and axis == 0
             and (dtype is None or dtype is float) and device is None):  # fmt: skip
+        start, stop = float(start), float(stop)
         step = (stop - start) / div
         if step != 0:  # one pass; a step that underflows to 0 takes the way below
             y = _core._line(start, stop, num)

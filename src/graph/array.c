@@ -45,6 +45,14 @@ void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view) {
     out->buffer = asn_buffer_retain(a->buffer);
 }
 
+asn_status asn_array_range(asn_array *out, const asn_array *a, int axis, int64_t start,
+                           int64_t extent) {
+    asn_layout l;
+    ASN_TRY(asn_view_range(&l, &a->layout, axis, start, extent));
+    asn_array_view(out, a, &l);
+    return ASN_OK;
+}
+
 bool asn_array_distance(const asn_array *a, const asn_array *b, int64_t *bytes) {
     const char *first = a->buffer->data, *second = b->buffer->data;
     *bytes = b->layout.offset - a->layout.offset;

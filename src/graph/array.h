@@ -59,6 +59,9 @@ bool asn_array_is(const asn_array *a, const asn_array *b);
 bool asn_array_distance(const asn_array *a, const asn_array *b, int64_t *bytes);
 /* A view: takes `view` (made by array/views.h from a's layout). */
 void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view);
+/* The elements [start, start + extent) of an axis, a view. */
+ASN_CHECK_RESULT asn_status asn_array_range(asn_array *out, const asn_array *a, int axis,
+                                            int64_t start, int64_t extent);
 void asn_array_move(asn_array *to, asn_array *from);
 
 /* An array over host memory that the caller keeps alive until release(context) is called

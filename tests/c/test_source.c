@@ -189,22 +189,29 @@ static int test_batch(const char *folder, int batch) {
 }
 
 /* What is no program, or has no text. */
+/* -a of one dimension; the operands' data are the test's. */
+static aclnnxProgram negation(int64_t *shape, aclnnxOperand *operands,
+                              aclnnxInstr *instr) {
+    *instr = (aclnnxInstr){ASN_OP_NEGATIVE, 11, 11, 1, {0}};
+    for (int i = 0; i < 2; i++)
+        operands[i].dtype = 11, operands[i].reduceOp = ACLNNX_NO_REDUCE;
+    return (aclnnxProgram){.numDims = 1,
+                           .numIn = 1,
+                           .numOut = 1,
+                           .numInstrs = 1,
+                           .numRegs = 2,
+                           .shape = shape,
+                           .operands = operands,
+                           .instrs = instr};
+}
+
 static void test_none(void) {
     asn_text text = {.status = ASN_OK};
     double element = 0;
     int64_t shape[1] = {1 << 20};
-    aclnnxOperand operands[2] = {
-        {.data = &element, .dtype = 11, .reduceOp = ACLNNX_NO_REDUCE},
-        {.data = &element, .dtype = 11, .reduceOp = ACLNNX_NO_REDUCE}};
-    aclnnxInstr instr = {ASN_OP_NEGATIVE, 11, 11, 1, {0}};
-    aclnnxProgram p = {.numDims = 1,
-                       .numIn = 1,
-                       .numOut = 1,
-                       .numInstrs = 1,
-                       .numRegs = 2,
-                       .shape = shape,
-                       .operands = operands,
-                       .instrs = &instr};
+    aclnnxOperand operands[2] = {{.data = &element}, {.data = &element}};
+    aclnnxInstr instr;
+    aclnnxProgram p = negation(shape, operands, &instr);
     CHECK(asn_source_put(&text, &p, "f") == ASN_OK && !text.used, "a large one");
     shape[0] = 0;
     CHECK(asn_source_put(&text, &p, "f") == ASN_OK && !text.used, "an empty one");
@@ -216,33 +223,21 @@ static void test_none(void) {
     asn_free(text.text);
 }
 
-/* -a over five elements, written so many elements further on: a text only where the
- * output lies apart from its input or upon it. */
+/* Over five elements, written so many elements further on: a text only where the output
+ * lies apart from its input or upon it. */
 static void test_overlaps(void) {
     double elements[16] = {0};
-    for (int strides = -1; strides <= 1; strides += 2)
+    for (int step = -1; step <= 1; step += 2)
         for (int shift = -6; shift <= 6; shift++) {
             asn_text text = {.status = ASN_OK};
-            int64_t shape[1] = {5}, stride[1] = {8 * strides};
-            aclnnxOperand operands[2] = {{.data = elements + 8,
-                                          .strides = stride,
-                                          .dtype = 11,
-                                          .reduceOp = ACLNNX_NO_REDUCE},
-                                         {.data = elements + 8 + shift,
-                                          .strides = stride,
-                                          .dtype = 11,
-                                          .reduceOp = ACLNNX_NO_REDUCE}};
-            aclnnxInstr instr = {ASN_OP_NEGATIVE, 11, 11, 1, {0}};
-            aclnnxProgram p = {.numDims = 1,
-                               .numIn = 1,
-                               .numOut = 1,
-                               .numInstrs = 1,
-                               .numRegs = 2,
-                               .shape = shape,
-                               .operands = operands,
-                               .instrs = &instr};
-            bool free = !shift || abs(shift) >= 5;
-            CHECK(asn_source_put(&text, &p, "f") == ASN_OK && (text.used > 0) == free,
+            int64_t shape[1] = {5}, stride[1] = {8 * step};
+            aclnnxOperand operands[2] = {
+                {.data = elements + 8, .strides = stride},
+                {.data = elements + 8 + shift, .strides = stride}};
+            aclnnxInstr instr;
+            aclnnxProgram p = negation(shape, operands, &instr);
+            bool apart = !shift || abs(shift) >= 5;
+            CHECK(asn_source_put(&text, &p, "f") == ASN_OK && (text.used > 0) == apart,
                   "overlaps");
             asn_free(text.text);
         }

@@ -286,6 +286,18 @@ def test_reduce_options(pair, seed, keep):
     same(c.reduce("add", a, None), np.add.reduce(x, axis=None), least=least)
 
 
+def test_initial_values_fit_the_result():
+    a = array(np.ones(3, np.int8))
+    for value, dtype, message in (
+        (1000, "int8", "1000 out of bounds for int8"),
+        (-1, "uint8", "-1 out of bounds for uint8"),
+    ):
+        initial = number(value)
+        options = ReduceOptions(0, None, 0, DTYPES[dtype], None, ctypes.addressof(initial))
+        with pytest.raises(Failure, match=message):
+            c.reduce("add", a, ctypes.byref(options))
+
+
 @given(pairs(), st.data())
 def test_scans(pair, data):
     x, a = pair

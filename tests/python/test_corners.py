@@ -50,6 +50,7 @@ m.isreal(m.nan), m.isreal(1 + 2j), m.isreal(m.array(1.0)), m.iscomplex(1), m.isc
 m.power(m.array([], dtype='i2'), -1)
 m.power(m.array([2], dtype='i2'), -1)
 m.linspace(0, np.complex64(1), 3), m.linspace(0, m.array([1], dtype='f4'), 3), m.linspace(m.array([1], dtype='f2'), 3, 3), m.linspace(0, np.float32(1), 3, retstep=True)
+m.linspace(0, 1), m.linspace(-2, 3, 5, retstep=True), m.linspace(2**62, 0, 7), m.linspace(True, 3, 4), m.linspace(0, 2**53 + 1, 3), m.linspace(1, 1, 3)
 m.logspace(0, m.array([1], dtype='f4'), 3), m.linspace(m.array([1, 2]), 3, 3), m.linspace(1, 2, 3), m.linspace(True, 3, 3)
 m.emath.sqrt(m.array([-1], dtype='f2')), m.emath.log(m.array([-1], dtype='i4')), m.emath.sqrt(m.array([-1], dtype='i2'))
 m.abs(m.array([3 + 4j], dtype='c8'), dtype='f4'), m.abs(m.array([3 + 4j]), dtype='f8'), m.abs(m.array([3 + 4j], dtype='c8'), dtype='f8')

@@ -404,7 +404,8 @@ def test_out_takes_part_in_the_dtype_computed_in(name, dtype, out):
         want, refused = outcome(run, np, method, shape)
         assert (error is None) == (refused is None) and isinstance(error, type(None) | TypeError)
         if error is None:
-            np.testing.assert_allclose(got.to_numpy(), want, rtol=1e-6)
+            # (roots differ by an ulp where they are put together of other operators)
+            np.testing.assert_allclose(got.to_numpy(), want, rtol=1e-6 if name == "hypot" else 0)
 
 
 @pytest.mark.parametrize(

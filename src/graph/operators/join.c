@@ -9,7 +9,6 @@
 #include "aclnnop/aclnn_arange.h"
 #include "aclnnop/aclnn_linspace.h"
 #include "aclnnop/aclnn_repeat_interleave.h"
-#include "array/views.h"
 #include "graph/small/direct.h"
 #include "graph/operators/families.h"
 #include "graph/lock.h"
@@ -138,15 +137,6 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
     return status;
 }
 
-/* A part of `a` along an axis. */
-static asn_status part_of(asn_array *part, const asn_array *a, int axis, int64_t start,
-                          int64_t extent) {
-    asn_layout l;
-    ASN_TRY(asn_view_range(&l, &a->layout, axis, start, extent));
-    asn_array_view(part, a, &l);
-    return ASN_OK;
-}
-
 /* The parts one after the other, laid out as `a`, of which they need not tell: an axis of
  * two is cut into two of one. */
 static asn_status rolled(asn_array *result, const asn_array *a, int n,
@@ -167,8 +157,8 @@ asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift, int ax
     last += last < 0 ? extent : 0;
     asn_array parts[2];
     const asn_array *list[2] = {&parts[0], &parts[1]};
-    ASN_TRY(part_of(&parts[0], a, axis, extent - last, last));
-    asn_status status = part_of(&parts[1], a, axis, 0, extent - last);
+    ASN_TRY(asn_array_range(&parts[0], a, axis, extent - last, last));
+    asn_status status = asn_array_range(&parts[1], a, axis, 0, extent - last);
     if (!status) {
         status = rolled(result, a, 2 - !last, list + !last, axis);
         asn_array_fini(&parts[1]);

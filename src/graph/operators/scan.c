@@ -61,18 +61,14 @@ static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish,
 /* The slice [at, at + extent) of an axis; extent -1: the axis is removed. */
 static asn_status slab(asn_array *out, const asn_array *a, int axis, int64_t at,
                        int64_t extent) {
-    asn_layout l;
-    ASN_TRY(asn_view_range(&l, &a->layout, axis, at, extent < 0 ? 1 : extent));
-    if (extent < 0) {
-        asn_layout squeezed;
-        asn_status status = asn_view_squeeze(&squeezed, &l, (uint64_t)1 << axis);
-        asn_layout_fini(&l);
-        ASN_TRY(status);
-        asn_array_view(out, a, &squeezed);
-        return ASN_OK;
-    }
-    asn_array_view(out, a, &l);
-    return ASN_OK;
+    if (extent >= 0) return asn_array_range(out, a, axis, at, extent);
+    asn_array one;
+    asn_layout squeezed;
+    ASN_TRY(asn_array_range(&one, a, axis, at, 1));
+    asn_status status = asn_view_squeeze(&squeezed, &one.layout, (uint64_t)1 << axis);
+    if (!status) asn_array_view(out, a, &squeezed);
+    asn_array_fini(&one);
+    return status;
 }
 
 /* `now` = op(`before`, `now`), two parts of a line: takes both, `now` if `status`, that

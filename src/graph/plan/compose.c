@@ -69,7 +69,8 @@ static asn_status run_step(composition *c, int s) {
 
 /* A node of halves whose output is of another dtype: the result is one of halves first.
  */
-static asn_status compose_rounded(const asn_node *node, bool *done) {
+static asn_status compose_rounded(const asn_node *node) {
+    bool done;
     asn_array half;
     ASN_TRY(asn_array_new(&half, (asn_dtype)node->loop, node->ndim, node->shape, 'C'));
     asn_node computes = *node, moves = *node;
@@ -77,20 +78,20 @@ static asn_status compose_rounded(const asn_node *node, bool *done) {
     moves.op = ASN_OP_COPY;
     moves.num_in = 1;
     moves.in[0] = array_ref(&half);
-    asn_status status = asn_compose_node(&computes, done);
-    if (!status && *done) status = asn_lower_node(&moves);
+    asn_status status = asn_compose_node(&computes, &done);
+    if (!status) status = asn_lower_node(&moves);
     asn_array_fini(&half);
     return status;
 }
 
 asn_status asn_compose_node(const asn_node *node, bool *done) {
     asn_dtype loop = (asn_dtype)node->loop;
-    if (asn_is_half(loop) && node->out.dtype != loop &&
-        asn_op_result((asn_op)node->op, loop) == loop)
-        return compose_rounded(node, done);
     composition c = {.node = node, .parts = asn_op_parts_find((asn_op)node->op, loop)};
     *done = c.parts && asn_cann_place((asn_op)node->op, loop) != ASN_PLACE_CPU;
     if (!*done) return ASN_OK;
+    if (asn_is_half(loop) && node->out.dtype != loop &&
+        asn_op_result((asn_op)node->op, loop) == loop)
+        return compose_rounded(node);
     asn_op_parts_types(c.parts, asn_is_half(loop) ? ASN_F32 : loop, c.loops, c.results);
     asn_status status = ASN_OK;
     int made = 0;

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "array/views.h"
 #include "graph/capture/capture.h"
 #include "graph/ufunc/operands.h"
 #include "graph/ufunc/ufunc.h"
@@ -87,10 +86,8 @@ asn_status asn_exponents_check(const asn_operand *exponents, const asn_array *wh
 asn_status asn_exponents_check_line(const asn_array *a, int axis, int64_t from,
                                     asn_dtype loop) {
     if (!asn_is_signed_int(loop) || a->layout.size == 0) return ASN_OK;
-    asn_layout l;
     asn_array rest;
-    ASN_TRY(asn_view_range(&l, &a->layout, axis, from, a->layout.shape[axis] - from));
-    asn_array_view(&rest, a, &l);
+    ASN_TRY(asn_array_range(&rest, a, axis, from, a->layout.shape[axis] - from));
     asn_operand exponents = {.array = &rest};
     asn_status status = asn_exponents_check(&exponents, NULL, loop);
     asn_array_fini(&rest);

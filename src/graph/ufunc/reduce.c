@@ -203,6 +203,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1) reduced *= a->layout.shape[d];
     ASN_TRY(check(op, a, o, mask, reduced));
+    if (o->initial) ASN_TRY(asn_operand_check(o->initial, loop));
     const bool slices = o->where && !(asn_op_table[op].flags & ASN_OPF_REORDERABLE);
     if (op == ASN_OP_POWER && !slices && mask)
         ASN_TRY(asn_exponents_check_line(a, __builtin_ctzll(mask), !o->initial, loop));
