@@ -151,6 +151,8 @@ INCLUDES = {
     "hccl/hccl_types.h": [],
     "hccl/hccl.h": ["../acl/acl.h", "hccl_types.h"],
 }
+# Behind a header's own declarations, which what is included needs: programs that include aclnn_base.h alone make tensors.
+INCLUDED_LAST = {"aclnn/aclnn_base.h": ["acl_meta.h"]}
 TITLES = {
     "acl/error_codes/rt_error_codes.h": "AscendCL: error codes of the runtime.",
     "aclnnop/aclnn_util.h": "Two-phase operators: what marks a function of an operator library.",
@@ -313,7 +315,8 @@ def header_text(header, docs):
     for name, facts in sorted(FUNCTIONS.items()):
         if facts["header"] == header and name in docs:
             lines += function_lines(name, facts, docs[name])
-    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", ""]
+    lines += [f'#include "{path}"' for path in INCLUDED_LAST.get(header, [])] + ["#endif"]
     return "\n".join(lines) + "\n"
 
 

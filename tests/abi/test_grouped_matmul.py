@@ -18,11 +18,13 @@ def f64(a):
 
 
 def grouped(version, x, weight, bias, ends, split, kind, list_type, out):
-    """Version 1, 4 or 5 with everything of quantisation absent."""
+    """Version 1, 3, 4 or 5 with everything of quantisation absent."""
     none = [None] * 4
     if version == 1:
         return run("GroupedMatmul", x, weight, bias, *none, ends, split, out)
     ends = None if ends is None else np.array(ends)
+    if version == 3:
+        return run("GroupedMatmulV3", x, weight, bias, *none, ends, split, kind, out)
     tail = [split, kind, list_type, 0] + ([[8]] if version == 5 else [])
     return run(
         f"GroupedMatmulV{version}",
@@ -42,7 +44,7 @@ def grouped(version, x, weight, bias, ends, split, kind, list_type, out):
     )
 
 
-@pytest.mark.parametrize("version", (1, 4, 5))
+@pytest.mark.parametrize("version", (1, 3, 4, 5))
 def test_rows(version):
     for dtype, layout in every():
         x, stack = some((8, 5), dtype, layout), some((4, 5, 6), dtype, layout)
@@ -53,7 +55,7 @@ def test_rows(version):
             want = [f64(x)[r] @ f64(w) + (0 if bias is None else f64(bias[i]))
                     for i, (r, w) in enumerate(zip(rows, weights, strict=True))]  # fmt: skip
             for kind, numbers in ((0, ENDS), (1, SIZES)):
-                if version == 1 and kind == 1:
+                if version in (1, 3) and kind == 1:
                     continue
                 one = grouped(
                     version, [x], weights, bias, numbers, 3, 0, kind, [blank((8, 6), dtype, layout)]
@@ -74,7 +76,7 @@ def test_lists():
         xs = [some((n, 5), dtype, layout) for n in SIZES[:3]]
         weights = [some((5, n), dtype, layout) for n in (2, 3, 4)]
         out = [blank((len(x), w.shape[1]), dtype, layout) for x, w in zip(xs, weights, strict=True)]
-        for version in (1, 4):
+        for version in (1, 3, 4):
             grouped(version, xs, weights, None, None, 0, -1, 0, out)
             for got, x, w in zip(out, xs, weights, strict=True):
                 near(got, f64(x) @ f64(w), 4)

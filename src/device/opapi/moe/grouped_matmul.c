@@ -354,8 +354,8 @@ static asn_status check_columns(const asnd_call *c, const grouped_plan *p) {
 }
 
 /* GroupedMatmul(x, weight, bias, scale, offset, antiquantScale, antiquantOffset,
- * groupList, splitItem, y), V4 and V5 with more of quantisation, groupType and
- * groupListType. */
+ * groupList, splitItem, y), V3 with groupType and a tensor for groupList, V4 and V5 with
+ * more of quantisation and groupListType. */
 asn_status asn_planner_grouped_matmul(asnd_call *c) {
     int quant_size = asn_call_param_named(c, "quantGroupSize");
     if (quant_size >= 0 && asn_call_int(c, quant_size) != 0)

@@ -1,0 +1,51 @@
+#!/bin/bash
+# llama.cpp's CANN backend, as its authors wrote it, on the installed package's home of CANN:
+#
+#     tests/llama/run.sh [FOLDER]     builds in FOLDER (build/llama), or goes on with what is there
+#
+# llama.cpp comes in the source archive of llama-cpp-python (MIT; PyPI). Its test-backend-ops compares
+# each operator with ggml's CPU backend: 98 % of the cases that the backend says it supports must pass.
+# Models of random weights must generate the same tokens as on the CPU backend; tokens a second of both
+# are printed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=$PWD
+export PATH=$here/.venv/bin:$PATH
+work=${1:-build/llama}
+mkdir -p "$work"
+cd "$work"
+if [ ! -d source ]; then
+    pip download --quiet --no-binary :all: --no-deps --no-build-isolation 'llama-cpp-python>=0.3.36,<0.4'
+    mkdir source.part
+    tar xf llama_cpp_python-*.tar.gz -C source.part --strip-components 3 --wildcards '*/vendor/llama.cpp'
+    mv source.part source
+fi
+home=$(python -m asnumpy.acl --home)
+cmake -S source -B made -G Ninja -DCMAKE_BUILD_TYPE=Release -DGGML_CANN=ON -DSOC_TYPE=Ascend910B3 \
+    -DCANN_INSTALL_DIR="$home" -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_TESTS=ON \
+    -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF > cmake.txt
+ninja -C made llama test-backend-ops > ninja.txt || { tail -50 ninja.txt; exit 1; }
+cc -O2 -std=c11 -D_GNU_SOURCE -I source/include -I source/ggml/include "$here/tests/llama/generate.c" -o generate \
+    -L made/bin -lllama -lggml -lggml-base -Wl,-rpath,"$PWD/made/bin"
+export LD_LIBRARY_PATH=$home/lib64:$PWD/made/bin
+
+# "3700/3710 tests passed", in colours
+made/bin/test-backend-ops test -b CANN0 > operators.txt 2> errors.txt || true
+passed=$(sed 's/\x1b\[[0-9;]*m//g' operators.txt | grep -oE '[0-9]+/[0-9]+ tests passed' | tail -1)
+[ -n "$passed" ] || { tail -20 operators.txt errors.txt; exit 1; }
+echo "test-backend-ops: $passed"
+sed 's/\x1b\[[0-9;]*m//g' operators.txt | grep FAIL | head -20 || true
+python - "$passed" << 'END'
+import sys
+
+good, all_ = map(int, sys.argv[1].split()[0].split("/"))
+sys.exit(good < 0.98 * all_)
+END
+
+for kind in f16 q8_0 q4_0; do
+    PYTHONPATH=source/gguf-py python "$here/tests/llama/random_gguf.py" "$kind.gguf" "$kind"
+    ./generate "$kind.gguf" 0 64 64 > cpu.txt
+    ./generate "$kind.gguf" 99 64 64 > cann.txt
+    echo "$kind: tokens a second, prompt and generation: CPU backend $(tail -1 cpu.txt), CANN $(tail -1 cann.txt)"
+    cmp <(head -1 cpu.txt) <(head -1 cann.txt)
+done
