@@ -13,10 +13,10 @@
  *
  * Only what is new is copied, on the library's stream; nothing waits. Sequences in rows
  * have arrays that are made anew, twice as long as needed, when they are full; in blocks
- * (block_size and blocks given) a sequence takes blocks from a pool, which is the limit of
- * the cache's memory. Under a window of w tokens a query sees itself and the w - 1 tokens
- * before it, and older ones are given up. int8 has one scale a token and head, max |x| /
- * 127, and is off by half a scale at most.
+ * (block_size and blocks given) a sequence takes blocks from a pool, which is the limit
+ * of the cache's memory. Under a window of w tokens a query sees itself and the w - 1
+ * tokens before it, and older ones are given up. int8 has one scale a token and head, max
+ * |x| / 127, and is off by half a scale at most.
  *
  * sequences NULL stands for 0 ... n - 1 everywhere. A capture (asnp_capture_begin) cannot
  * contain these calls: RUNTIME. Any thread may call. */
@@ -96,8 +96,8 @@ typedef struct {
     int64_t nbytes;      /* of the arrays of all layers */
     int64_t capacity;    /* tokens: in rows of a sequence of layer 0, in blocks of all */
     int64_t free_blocks; /* 0 in rows */
-    int64_t moved; /* tokens copied by growth and windows since the cache was made, in each
-                      layer and sequence */
+    int64_t moved;     /* tokens copied by growth and windows since the cache was made, in
+                          each     layer and sequence */
     int32_t sequences; /* in use */
 } asnp_kv_cache_state;
 ASNUMPY_API asnp_status asnp_kv_cache_get_state(const asnp_kv_cache *cache,

@@ -50,7 +50,8 @@ asnp_status asnp_kv_cache_free(asnp_kv_cache *cache, int32_t sequence) {
     return asn_kv_drop(of(cache), sequence);
 }
 
-/* *list: the sequences, or 0 ... n - 1 in *made, which the caller frees (NULL is fine). */
+/* *list: the sequences, or 0 ... n - 1 in *made, which the caller frees (NULL is fine).
+ */
 static asn_status listed(int32_t n, const int32_t *sequences, const int32_t **list,
                          int32_t **made) {
     *made = NULL;

@@ -54,8 +54,7 @@ static asn_status fused(const asn_kv_cache *c, const asn_kv_query *query,
                         f->mode == 4 ? 0 : far, (char *)"BNSD", c->o.kv_heads, f->mode, 0,
                         f->table ? c->o.block_size : 0, 0, false, 0, 0, x[3], NULL,
                         &workspace, &executor);
-        status =
-            asn_kv_launch(&op, code, workspace, executor, "KVCache.attention", done);
+        status = asn_kv_launch(&op, code, workspace, executor, "KVCache.attention", done);
     }
     asn_operator_drop_ints(lengths);
     if (values) x[5] = NULL; /* a list owns its tensor */
@@ -88,7 +87,7 @@ static asn_status window_mask(asn_array *out, const asn_kv_cache *c, int64_t n,
     const int64_t column[] = {n, 1, 1, 1};
     const asn_scalar start = asn_scalar_int(0), step = asn_scalar_int(1);
     ASN_TEMPORARIES;
-    ASN_MAKE(length, asn_array_from_host(length, ASN_I64, 4, column, NULL, lengths));
+    ASN_MAKE(length, asn_kv_integers(length, ASN_I64, 4, column, lengths));
     ASN_MAKE(from, asn_np_binary(from, ASN_OP_SUBTRACT, asn_np_of(length),
                                  asn_operand_int(c->o.window)));
     ASN_MAKE(j, asn_arange(j, ASN_I64, &start, &step, keys));
@@ -190,14 +189,14 @@ static asn_status tables(asn_array *out, const asn_kv_cache *c, int32_t n,
     for (int32_t i = 0; i < n; i++)
         if (c->sequences[sequences[i]].count > shape[1])
             shape[1] = c->sequences[sequences[i]].count;
-    int32_t *all = asn_calloc((size_t)(n * shape[1]), sizeof *all);
+    int64_t *all = asn_calloc((size_t)(n * shape[1]), sizeof *all);
     if (!all) return ASN_ERR_MEMORY;
     for (int32_t i = 0; i < n; i++) {
         const asn_kv_sequence *s = &c->sequences[sequences[i]];
         for (int64_t b = 0; b < s->count; b++)
             all[i * shape[1] + b] = s->blocks[b];
     }
-    asn_status status = asn_array_from_host(out, ASN_I32, 2, shape, NULL, all);
+    asn_status status = asn_kv_integers(out, ASN_I32, 2, shape, all);
     asn_free(all);
     return status;
 }
@@ -225,7 +224,8 @@ static asn_status attend_pools(asn_kv_cache *c, const asn_kv_layer *l,
 /* One sequence's tokens, gathered in a row. */
 static asn_status attend_gathered(asn_kv_cache *c, int32_t layer,
                                   const asn_kv_query *query, const asn_array *q,
-                                  int32_t s, const int64_t *length, const asn_array *out) {
+                                  int32_t s, const int64_t *length,
+                                  const asn_array *out) {
     fused_call f = {.q = q, .lengths = length};
     ASN_TEMPORARIES;
     asn_array *const kv = temporaries_.made;
@@ -257,8 +257,8 @@ static asn_status check_queries(const asn_kv_cache *c, int32_t layer, const asn_
     if (l->ndim != 4 || l->shape[0] != n || l->shape[1] < 1 ||
         l->shape[1] % c->o.kv_heads || l->shape[3] != c->o.head_dim)
         return asn_error_set(ASN_ERR_VALUE,
-                             "KVCache.attention: q has shape %s; it must be (%d, heads, "
-                             "tokens, %d), heads being a multiple of %d",
+                             "KVCache.attention: q has shape %s; it must be (%d,heads,"
+                             "tokens,%d), heads being a multiple of %d",
                              asn_shape_format(got, sizeof got, l->ndim, l->shape), (int)n,
                              (int)c->o.head_dim, (int)c->o.kv_heads);
     for (int32_t i = 0; i < n; i++) {
@@ -267,13 +267,13 @@ static asn_status check_queries(const asn_kv_cache *c, int32_t layer, const asn_
         int64_t needs = c->o.window ? length - t - (c->o.window - 1) : 0;
         if (needs < 0) needs = 0;
         if (t > length || (t > 0 && base > needs))
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "KVCache.attention: %lld queries of sequence %d, of which "
-                                 "tokens %lld to %lld are there; they need %lld, from "
-                                 "token %lld on",
-                                 (long long)t, (int)sequences[i], (long long)base,
-                                 (long long)length, (long long)(t > length ? t : length),
-                                 (long long)needs);
+            return asn_error_set(
+                ASN_ERR_VALUE,
+                "KVCache.attention: %lld queries of sequence %d, of which "
+                "tokens %lld to %lld are there; they need %lld, from "
+                "token %lld on",
+                (long long)t, (int)sequences[i], (long long)base, (long long)length,
+                (long long)(t > length ? t : length), (long long)needs);
     }
     return ASN_OK;
 }

@@ -127,18 +127,18 @@ static asn_status token_rows(asn_array *out, const asn_array *a, asn_dtype dtype
     return asn_np_reshape(out, turned, 3, rows);
 }
 
-/* The slots of all new tokens, int32. */
+/* The slots of all new tokens, int32. Of two and more in a block a run has step 1. */
 static asn_status new_slots(asn_array *out, const asn_kv_cache *c, const asn_kv_layer *l,
                             int32_t n, const int32_t *sequences, int64_t t) {
     const int64_t count = n * t;
-    int32_t *slots = asn_malloc((size_t)count * sizeof *slots);
+    int64_t *slots = asn_malloc((size_t)count * sizeof *slots);
     if (!slots) return ASN_ERR_MEMORY;
     for (int32_t i = 0; i < n; i++)
         for (int64_t j = 0; j < t; j++) {
             int64_t token = l->extents[sequences[i]].length + j;
-            slots[i * t + j] = (int32_t)slot_of(c, sequences[i], token);
+            slots[i * t + j] = slot_of(c, sequences[i], token);
         }
-    asn_status status = asn_array_from_host(out, ASN_I32, 1, &count, NULL, slots);
+    asn_status status = asn_kv_integers(out, ASN_I32, 1, &count, slots);
     asn_free(slots);
     return status;
 }
@@ -184,9 +184,9 @@ static asn_status block_run(asn_array *out, const asn_kv_cache *c, const asn_arr
 
 /* `count` tokens of a sequence, from `token` on, between a pool and rows (tokens, heads,
  * columns) from `at` on: block by block. */
-static asn_status copy_runs(const asn_kv_cache *c, const asn_array *pool, int32_t sequence,
-                            int64_t token, int64_t count, const asn_array *rows,
-                            int64_t at, bool to_pool) {
+static asn_status copy_runs(const asn_kv_cache *c, const asn_array *pool,
+                            int32_t sequence, int64_t token, int64_t count,
+                            const asn_array *rows, int64_t at, bool to_pool) {
     for (int64_t done = 0, m; done < count; done += m) {
         ASN_TEMPORARIES;
         ASN_MAKE(run, block_run(run, c, pool, sequence, token + done, count - done, &m));
@@ -201,14 +201,18 @@ asn_status asn_kv_blocks_write(asn_kv_cache *c, int32_t layer, int32_t n,
                                const int32_t *sequences, const asn_array *const *parts) {
     const asn_kv_layer *l = &c->layers[layer];
     const int64_t t = parts[0]->layout.shape[2];
+    const asn_array *slots = NULL;
     ASN_TEMPORARIES;
-    ASN_MAKE(slots, new_slots(slots, c, l, n, sequences, t));
+    if (!c->o.composed) {
+        ASN_MAKE(made, new_slots(made, c, l, n, sequences, t));
+        slots = made;
+    }
     for (int p = 0; p < c->num_parts; p += 2) {
         bool done = false;
         const asn_dtype dtype = asn_kv_part_dtype(c, p);
         ASN_MAKE(keys, token_rows(keys, parts[p], dtype));
         ASN_MAKE(values, token_rows(values, parts[p + 1], dtype));
-        if (!c->o.composed) ASN_TRY(scatter(keys, values, slots, &l->part[p], &done));
+        if (slots) ASN_TRY(scatter(keys, values, slots, &l->part[p], &done));
         for (int32_t i = 0; i < n && !done; i++) {
             const int64_t token = l->extents[sequences[i]].length;
             ASN_TRY(copy_runs(c, &l->part[p], sequences[i], token, t, keys, i * t, true));
@@ -221,13 +225,23 @@ asn_status asn_kv_blocks_write(asn_kv_cache *c, int32_t layer, int32_t n,
 
 /* ---- reading */
 
+/* The numbers of a sequence's blocks, int32 (1, blocks). */
+static asn_status table_of(asn_array *out, const asn_kv_sequence *s) {
+    const int64_t shape[] = {1, s->count};
+    int64_t *all = asn_malloc((size_t)s->count * sizeof *all);
+    if (!all) return ASN_ERR_MEMORY;
+    for (int64_t i = 0; i < s->count; i++)
+        all[i] = s->blocks[i];
+    asn_status status = asn_kv_integers(out, ASN_I32, 2, shape, all);
+    asn_free(all);
+    return status;
+}
+
 /* By the operator, from the table of one sequence's blocks; *done false: refused. */
 static asn_status gather(const asn_kv_cache *c, const asn_array *pools, int32_t sequence,
                          int64_t count, asn_array out[2], bool *done) {
     static asn_acl_operator op;
-    const asn_kv_sequence *s = &c->sequences[sequence];
-    const int64_t shape[] = {1, s->count}, one = 1;
-    const int32_t length = (int32_t)count;
+    const int64_t one = 1;
     uint64_t workspace = 0;
     aclOpExecutor *executor = NULL;
     aclTensor *x[6];
@@ -235,8 +249,8 @@ static asn_status gather(const asn_kv_cache *c, const asn_array *pools, int32_t 
     *done = false;
     if (!op.run && !asn_acl_find("GatherPaKvCache", &op)) return ASN_OK;
     ASN_TEMPORARIES;
-    ASN_MAKE(table, asn_array_from_host(table, ASN_I32, 2, shape, NULL, s->blocks));
-    ASN_MAKE(lengths, asn_array_from_host(lengths, ASN_I32, 1, &one, NULL, &length));
+    ASN_MAKE(table, table_of(table, &c->sequences[sequence]));
+    ASN_MAKE(lengths, asn_kv_integers(lengths, ASN_I32, 1, &one, &count));
     const asn_array *arrays[] = {&pools[0], &pools[1], table, lengths, &out[0], &out[1]};
     asn_status status = asn_operator_tensors(6, arrays, 3u << 4, x);
     plan = (__typeof__(plan))op.get_workspace;

@@ -30,10 +30,11 @@ static asn_status check_options(const asn_kv_options *o) {
     ASN_TRY(at_least("window", o->window, 0));
     ASN_TRY(at_least("capacity", o->capacity, 0));
     if (!asn_is_floating(o->dtype) && o->dtype != ASN_I8)
-        return asn_error_set(ASN_ERR_TYPE,
-                             "KVCache: dtype is %s; it may be float16, bfloat16, float32, "
-                             "float64 or int8",
-                             asn_dtype_name(o->dtype));
+        return asn_error_set(
+            ASN_ERR_TYPE,
+            "KVCache: dtype is %s; it may be float16, bfloat16, float32, "
+            "float64 or int8",
+            asn_dtype_name(o->dtype));
     if (o->block_size == 0 && o->blocks == 0) return ASN_OK;
     if (o->block_size < 1 || o->blocks < 1 || o->blocks > INT32_MAX / o->block_size)
         return asn_error_set(ASN_ERR_VALUE,
@@ -275,7 +276,7 @@ static asn_status check_tokens(const asn_kv_cache *c, const asn_array *a, int32_
         (t < 0 || l->shape[2] == t) && l->shape[3] == c->o.head_dim)
         return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
-                         "KVCache.update: %s has shape %s; it must be (%d, %d, tokens, "
+                         "KVCache.update: %s has shape %s; it must be (%d,%d,tokens,"
                          "%d), (sequences, kv_heads, tokens, head_dim)%s",
                          name, asn_shape_format(got, sizeof got, l->ndim, l->shape),
                          (int)n, (int)c->o.kv_heads, (int)c->o.head_dim,

@@ -20,8 +20,8 @@
  * ones are given up: in rows the last w - 1 move to the front when there is no room, in
  * blocks a block is given back when no layer needs a token of it.
  *
- * dtype int8 keeps x as rint(x / scale) with scale = max |x| / 127 of each token and head,
- * in float32: the error is at most scale / 2, for finite x.
+ * dtype int8 keeps x as rint(x / scale) with scale = max |x| / 127 of each token and
+ * head, in float32: the error is at most scale / 2, for finite x.
  *
  * Callers hold the library's lock. A cache has no part in a capture: RUNTIME. */
 #ifndef ASN_NN_KV_CACHE_H

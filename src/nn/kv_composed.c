@@ -43,7 +43,8 @@ static asn_status hidden(asn_array *out, int64_t t, int64_t keys, int64_t window
 
 /* softmax over the last of four axes. */
 static asn_status softmax(asn_array *out, const asn_array *x) {
-    const asn_reduce_options last = {.axes = 8, .keepdims = true, .dtype = ASN_DTYPE_NONE};
+    const asn_reduce_options last = {
+        .axes = 8, .keepdims = true, .dtype = ASN_DTYPE_NONE};
     ASN_TEMPORARIES;
     ASN_MAKE(most, asn_ufunc_reduce(ASN_OP_MAXIMUM, x, NULL, most, &last));
     ASN_MAKE(less, asn_np_binary(less, ASN_OP_SUBTRACT, asn_np_of(x), asn_np_of(most)));
@@ -80,7 +81,8 @@ asn_status asn_kv_composed(const asn_kv_cache *c, const asn_kv_query *query,
     const int64_t h = c->o.kv_heads, keys = k->layout.shape[1];
     const int64_t rows = query->heads / h * query->tokens;
     const int64_t as_rows[] = {h, rows, c->o.head_dim}, as_keys[] = {h, rows, keys};
-    asn_dtype dtype = asn_promote(asn_layout_dtype(&q->layout), asn_layout_dtype(&k->layout));
+    asn_dtype dtype =
+        asn_promote(asn_layout_dtype(&q->layout), asn_layout_dtype(&k->layout));
     if (asn_is_half(dtype)) dtype = ASN_F32;
     ASN_TEMPORARIES;
     ASN_MAKE(q_wide, asn_np_astype(q_wide, q, dtype));

@@ -26,7 +26,8 @@ static asn_status copy_kept(asn_kv_cache *c, const asn_kv_layer *l, int32_t s,
     const asn_kv_extent *e = &l->extents[s];
     for (int p = 0; p < c->num_parts && kept > 0; p++) {
         ASN_TEMPORARIES;
-        ASN_MAKE(from, asn_kv_rows_view(from, l, p, s, 1, e->length - e->base - kept, kept));
+        ASN_MAKE(from,
+                 asn_kv_rows_view(from, l, p, s, 1, e->length - e->base - kept, kept));
         ASN_MAKE(into, asn_kv_rows_view(into, to, p, s, 1, 0, kept));
         const asn_operand value = asn_np_of(from);
         ASN_TRY(asn_assign(into, &value, ASN_CASTING_NO, NULL));
@@ -35,22 +36,20 @@ static asn_status copy_kept(asn_kv_cache *c, const asn_kv_layer *l, int32_t s,
     return ASN_OK;
 }
 
-/* Arrays of another size, with what the present ones hold. */
+/* Arrays of another size, not a smaller one, with all that the present ones hold: other
+ * sequences than those of the call may still ask for their oldest tokens. */
 static asn_status move_layer(asn_kv_cache *c, asn_kv_layer *l, int64_t capacity) {
     asn_kv_layer to = {.slots = c->slots, .capacity = capacity};
     ASN_TRY(asn_kv_make_parts(c, c->slots, capacity, to.part));
     asn_status status = ASN_OK;
     for (int32_t s = 0; l->made && s < l->slots && !status; s++)
-        status = copy_kept(c, l, s, kept_of(c, &l->extents[s]), &to);
-    if (status) {
+        status = copy_kept(c, l, s, l->extents[s].length - l->extents[s].base, &to);
+    if (status)
         for (int p = 0; p < c->num_parts; p++)
             asn_array_fini(&to.part[p]);
-        return status;
-    }
-    for (int32_t s = 0; l->made && s < l->slots; s++)
-        l->extents[s].base = l->extents[s].length - kept_of(c, &l->extents[s]);
-    asn_kv_set_parts(c, l, c->slots, capacity, to.part);
-    return ASN_OK;
+    else
+        asn_kv_set_parts(c, l, c->slots, capacity, to.part);
+    return status;
 }
 
 asn_status asn_kv_rows_reserve(asn_kv_cache *c, int32_t layer, int32_t n,
@@ -64,6 +63,7 @@ asn_status asn_kv_rows_reserve(asn_kv_cache *c, int32_t layer, int32_t n,
     if (most > INT64_MAX / 4) return asn_layout_too_big();
     if (!l->made || most > l->capacity || c->slots > l->slots) {
         int64_t capacity = l->made ? l->capacity : c->o.capacity;
+        /* What is there is less than `most`: it and the new tokens fit. */
         if (most > capacity) capacity = 2 * most;
         ASN_TRY(move_layer(c, l, capacity));
     }

@@ -15,15 +15,17 @@ typedef struct {
 } asn_kv_extent;
 
 typedef struct {
-    asn_array part[ASN_KV_PARTS]; /* of `made` layers; in rows (slots, heads, capacity,
-                                     head_dim or 1), in blocks (blocks, size, heads, ...) */
+    asn_array
+        part[ASN_KV_PARTS]; /* of `made` layers; in rows (slots, heads, capacity,
+                               head_dim or 1), in blocks (blocks, size, heads, ...) */
     bool made;
     int32_t slots;
     int64_t capacity;
     asn_kv_extent *extents; /* one a sequence */
 } asn_kv_layer;
 
-/* Its number is its place. blocks[i] holds the tokens from (first + i) * block_size on. */
+/* Its number is its place. blocks[i] holds the tokens from (first + i) * block_size on.
+ */
 typedef struct {
     bool used;
     int32_t *blocks;
@@ -32,7 +34,7 @@ typedef struct {
 
 struct asn_kv_cache {
     asn_kv_options o;
-    int num_parts; /* 2, of int8 4 */
+    int num_parts;       /* 2, of int8 4 */
     int32_t slots, room; /* sequences that ever were in use, and room for them */
     asn_kv_sequence *sequences;
     asn_kv_layer *layers;
@@ -74,9 +76,12 @@ ASN_CHECK_RESULT asn_status asn_kv_make_parts(const asn_kv_cache *c, int32_t slo
 void asn_kv_set_parts(const asn_kv_cache *c, asn_kv_layer *l, int32_t slots,
                       int64_t capacity, asn_array *part);
 
-/* ---- int8 (kv_store.c) */
+/* ---- kv_store.c: integers of the host's in a new array; int8 */
 
-/* What is stored of x, (..., head_dim): *q int8, *scale float32 (..., 1). */
+/* Row-major, dtype int32 or int64. Made by the device where they are few runs with equal
+ * steps, as the slots of new tokens and the numbers of blocks are: nothing waits then. */
+ASN_CHECK_RESULT asn_status asn_kv_integers(asn_array *out, asn_dtype dtype, int ndim,
+                                            const int64_t *shape, const int64_t *values);
 ASN_CHECK_RESULT asn_status asn_kv_quantise(asn_array *q, asn_array *scale,
                                             const asn_array *x);
 /* q * scale, as dtype. */

@@ -6,25 +6,77 @@
 #include <float.h>
 
 #include "array/views.h"
+#include "graph/operators/families.h"
 #include "nn/kv_state.h"
 #include "numpy/elementwise.h"
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
 
+/* How many of n integers have the step of the first two. */
+static int64_t run_of(const int64_t *values, int64_t n) {
+    int64_t m = n < 2 ? n : 2;
+    while (m < n && values[m] - values[m - 1] == values[1] - values[0])
+        m++;
+    return m;
+}
+
+/* One run into its places of an array of one axis. */
+static asn_status put_run(const asn_array *line, int64_t at, const int64_t *values,
+                          int64_t n) {
+    const int64_t by = n < 2 ? 0 : values[1] - values[0];
+    const asn_scalar start = asn_scalar_int(values[0]), step = asn_scalar_int(by);
+    asn_operand value = asn_operand_int(values[0]);
+    ASN_TEMPORARIES;
+    ASN_MAKE(part, asn_array_range(part, line, 0, at, n));
+    if (by == 0) return asn_assign(part, &value, ASN_CASTING_SAME_KIND, NULL);
+    ASN_MAKE(counted,
+             asn_arange(counted, asn_layout_dtype(&line->layout), &start, &step, n));
+    value = asn_np_of(counted);
+    return asn_assign(part, &value, ASN_CASTING_NO, NULL);
+}
+
+/* More runs than this are copied from the host, which may wait for the device: memory for
+ * them may be in use by what is queued. */
+enum { MOST_RUNS = 64 };
+
+asn_status asn_kv_integers(asn_array *out, asn_dtype dtype, int ndim,
+                           const int64_t *shape, const int64_t *values) {
+    int64_t size = 1, runs = 0;
+    const int64_t all = -1, stride = sizeof *values;
+    for (int d = 0; d < ndim; d++)
+        size *= shape[d];
+    for (int64_t i = 0; i < size; i += run_of(values + i, size - i))
+        runs++;
+    ASN_TEMPORARIES;
+    if (runs > MOST_RUNS) {
+        ASN_MAKE(wide, asn_array_from_host(wide, ASN_I64, 1, &size, &stride, values));
+        ASN_MAKE(line, asn_np_astype(line, wide, dtype));
+        return asn_np_reshape(out, line, ndim, shape);
+    }
+    ASN_MAKE(made, asn_array_new(made, dtype, ndim, shape, 'C'));
+    ASN_MAKE(line, asn_np_reshape(line, made, 1, &all));
+    for (int64_t i = 0, n; i < size; i += n) {
+        n = run_of(values + i, size - i);
+        ASN_TRY(put_run(line, i, values + i, n));
+    }
+    return asn_array_share(out, made);
+}
+
 asn_status asn_kv_quantise(asn_array *q, asn_array *scale, const asn_array *x) {
     ASN_TEMPORARIES;
-    const asn_reduce_options last = {
-        .axes = UINT64_C(1) << (x->layout.ndim - 1), .keepdims = true, .dtype = ASN_DTYPE_NONE};
+    const asn_reduce_options last = {.axes = UINT64_C(1) << (x->layout.ndim - 1),
+                                     .keepdims = true,
+                                     .dtype = ASN_DTYPE_NONE};
     ASN_MAKE(single, asn_np_astype(single, x, ASN_F32));
     ASN_MAKE(size, asn_np_unary(size, ASN_OP_ABSOLUTE, single));
     ASN_MAKE(most, asn_ufunc_reduce(ASN_OP_MAXIMUM, size, NULL, most, &last));
-    ASN_MAKE(step, asn_np_binary(step, ASN_OP_DIVIDE, asn_np_of(most),
-                                 asn_operand_float(127)));
+    ASN_MAKE(step,
+             asn_np_binary(step, ASN_OP_DIVIDE, asn_np_of(most), asn_operand_float(127)));
     /* Of a token of zeros the step is 0: any divisor leaves zeros. */
     ASN_MAKE(divisor, asn_np_binary(divisor, ASN_OP_MAXIMUM, asn_np_of(step),
                                     asn_operand_float(FLT_MIN)));
-    ASN_MAKE(exact, asn_np_binary(exact, ASN_OP_DIVIDE, asn_np_of(single),
-                                  asn_np_of(divisor)));
+    ASN_MAKE(exact,
+             asn_np_binary(exact, ASN_OP_DIVIDE, asn_np_of(single), asn_np_of(divisor)));
     ASN_MAKE(whole, asn_np_unary(whole, ASN_OP_RINT, exact));
     ASN_TRY(asn_np_astype(q, whole, ASN_I8));
     asn_status status = asn_array_share(scale, step);

@@ -144,9 +144,7 @@ class KVCache:
             positions = (int(position),) * len(named)
         else:
             positions = tuple(int(operator.index(p)) for p in position)
-        _core._kv_update(
-            self._cache, layer, _core.asarray(k), _core.asarray(v), named, positions
-        )
+        _core._kv_update(self._cache, layer, _core.asarray(k), _core.asarray(v), named, positions)
 
     def attention(self, layer, q, sequences=None, *, scale=None):
         """softmax(scale q k') v for the last tokens of sequences, each of which sees itself and those before it.
