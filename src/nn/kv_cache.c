@@ -110,10 +110,6 @@ void asn_kv_free(asn_kv_cache *c) {
     asn_free(c);
 }
 
-const asn_kv_options *asn_kv_options_of(const asn_kv_cache *c) {
-    return &c->o;
-}
-
 /* ---- sequences */
 
 asn_status asn_kv_add(asn_kv_cache *c, int32_t *sequence) {

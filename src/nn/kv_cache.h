@@ -45,7 +45,6 @@ typedef struct asn_kv_cache asn_kv_cache;
 ASN_CHECK_RESULT asn_status asn_kv_new(const asn_kv_options *options, asn_kv_cache **out);
 /* NULL is nothing. */
 void asn_kv_free(asn_kv_cache *c);
-const asn_kv_options *asn_kv_options_of(const asn_kv_cache *c);
 
 /* An empty sequence, the lowest number that is not in use. MEMORY. */
 ASN_CHECK_RESULT asn_status asn_kv_add(asn_kv_cache *c, int32_t *sequence);
