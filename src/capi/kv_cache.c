@@ -1,11 +1,18 @@
 /* L3 C binding: caches of keys and values (kv_cache.h). A handle is the core's cache; the
- * library's lock is held throughout, since nothing here waits for the device. */
+ * library's lock is held throughout, since nothing here waits for the device.
+ *
+ * Sequences are given as a list with its length, or as NULL for the first ones, which
+ * most programs mean: a list of those is made here, so that the core knows one form. The
+ * public struct of options has its fields by size, without holes; the core's has them by
+ * what they are for. Positions and tables are 64 bits wide, numbers of sequences and of
+ * blocks 32, as CANN's tables are. */
 #include "capi/capi.h"
 
 #include "base/alloc.h"
 #include "nn/kv_cache.h"
 #include "runtime/device.h"
 
+/* The handle, which is const where the call changes nothing. */
 static asn_kv_cache *of(const asnp_kv_cache *cache) {
     return (asn_kv_cache *)(uintptr_t)cache;
 }
@@ -32,11 +39,13 @@ asnp_status asnp_kv_cache_new(const asnp_kv_cache_options *options, asnp_kv_cach
     return ASNP_OK;
 }
 
+/* Of NULL too. The arrays go back when what is queued on them has run. */
 void asnp_kv_cache_release(asnp_kv_cache *cache) {
     IN_LIBRARY;
     asn_kv_free(of(cache));
 }
 
+/* Numbers are the lowest that are free, so that the arrays stay short. */
 asnp_status asnp_kv_cache_add(asnp_kv_cache *cache, int32_t *sequence) {
     NEED(cache);
     NEED(sequence);
@@ -44,6 +53,7 @@ asnp_status asnp_kv_cache_add(asnp_kv_cache *cache, int32_t *sequence) {
     return asn_kv_add(of(cache), sequence);
 }
 
+/* Its number may come again; the program forgets it first. */
 asnp_status asnp_kv_cache_free(asnp_kv_cache *cache, int32_t sequence) {
     NEED(cache);
     IN_LIBRARY;
@@ -68,6 +78,8 @@ static asn_status listed(int32_t n, const int32_t *sequences, const int32_t **li
     return ASN_OK;
 }
 
+/* positions has n entries, which nothing here can check; each is compared with the
+ * cache's own count, so that a wrong one is told, and the call writes nothing then. */
 asnp_status asnp_kv_cache_update(asnp_kv_cache *cache, int32_t layer, const asnp_array *k,
                                  const asnp_array *v, int32_t n, const int32_t *sequences,
                                  const int64_t *positions) {
@@ -85,6 +97,8 @@ asnp_status asnp_kv_cache_update(asnp_kv_cache *cache, int32_t layer, const asnp
     return status;
 }
 
+/* The result is recorded or queued like any other: reading it waits. scale is read at
+ * once and not kept. */
 asnp_status asnp_kv_cache_attention(asnp_kv_cache *cache, int32_t layer,
                                     const asnp_array *q, int32_t n,
                                     const int32_t *sequences, const double *scale,
@@ -103,6 +117,8 @@ asnp_status asnp_kv_cache_attention(asnp_kv_cache *cache, int32_t layer,
     return asn_capi_wrap(status, &result, out);
 }
 
+/* Of one sequence; the others stay as they are. Its elements are not overwritten, so
+ * that views of them which were read before hold until the next update. */
 asnp_status asnp_kv_cache_truncate(asnp_kv_cache *cache, int32_t sequence,
                                    int64_t position) {
     NEED(cache);
@@ -110,6 +126,7 @@ asnp_status asnp_kv_cache_truncate(asnp_kv_cache *cache, int32_t sequence,
     return asn_kv_truncate(of(cache), sequence, position);
 }
 
+/* Layers differ in the middle of a step, when some have the new tokens and others not. */
 asnp_status asnp_kv_cache_tokens(const asnp_kv_cache *cache, int32_t layer,
                                  int32_t sequence, int64_t *first, int64_t *position) {
     NEED(cache);
@@ -119,7 +136,8 @@ asnp_status asnp_kv_cache_tokens(const asnp_kv_cache *cache, int32_t layer,
     return asn_kv_tokens(of(cache), layer, sequence, first, position);
 }
 
-/* Both handles, or none. */
+/* Both handles, or none: a caller that sees a failure has nothing to release, and the
+ * first one may have been made by then. */
 asnp_status asnp_kv_cache_read(asnp_kv_cache *cache, int32_t layer, int32_t sequence,
                                asnp_array **k, asnp_array **v) {
     NEED(cache);
@@ -142,6 +160,7 @@ asnp_status asnp_kv_cache_read(asnp_kv_cache *cache, int32_t layer, int32_t sequ
     return status;
 }
 
+/* The list is the cache's own memory: what changes the cache may move it. */
 asnp_status asnp_kv_cache_blocks(const asnp_kv_cache *cache, int32_t sequence,
                                  const int32_t **blocks, int64_t *count, int64_t *first) {
     NEED(cache);
@@ -152,6 +171,8 @@ asnp_status asnp_kv_cache_blocks(const asnp_kv_cache *cache, int32_t sequence,
     return asn_kv_table(of(cache), sequence, blocks, count, first);
 }
 
+/* A snapshot of counts; bytes are those of the elements, the pool may give out a few
+ * more. */
 asnp_status asnp_kv_cache_get_state(const asnp_kv_cache *cache,
                                     asnp_kv_cache_state *out) {
     NEED(cache);

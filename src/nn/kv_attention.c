@@ -301,6 +301,7 @@ static asn_status run(asn_kv_cache *c, int32_t layer, const asn_kv_query *query,
     return ASN_OK;
 }
 
+/* The result is made here and filled in parts, one a call of the operator. */
 asn_status asn_kv_attention(asn_kv_cache *c, int32_t layer, const asn_array *q, int32_t n,
                             const int32_t *sequences, const double *scale,
                             asn_array *out) {

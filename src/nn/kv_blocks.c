@@ -29,6 +29,7 @@ static int64_t blocks_for(const asn_kv_cache *c, int64_t count) {
     return count / c->o.block_size + (count % c->o.block_size != 0);
 }
 
+/* Blocks go back in the opposite order, so that the next taker has them in this one. */
 void asn_kv_blocks_cut(asn_kv_cache *c, int32_t sequence, int64_t count) {
     asn_kv_sequence *s = &c->sequences[sequence];
     while (s->count > 0 && s->first + s->count > blocks_for(c, count))
@@ -71,6 +72,7 @@ static asn_status table_room(asn_kv_sequence *s, int64_t more) {
     return ASN_OK;
 }
 
+/* The blocks of all sequences of a call are counted before the first one is taken. */
 asn_status asn_kv_blocks_reserve(asn_kv_cache *c, int32_t layer, int32_t n,
                                  const int32_t *sequences, int64_t t) {
     asn_kv_layer *l = &c->layers[layer];
@@ -197,6 +199,7 @@ static asn_status copy_runs(const asn_kv_cache *c, const asn_array *pool,
     return ASN_OK;
 }
 
+/* Scales are written as keys and values are: tokens with one column. */
 asn_status asn_kv_blocks_write(asn_kv_cache *c, int32_t layer, int32_t n,
                                const int32_t *sequences, const asn_array *const *parts) {
     const asn_kv_layer *l = &c->layers[layer];
@@ -263,6 +266,7 @@ static asn_status gather(const asn_kv_cache *c, const asn_array *pools, int32_t 
     return status;
 }
 
+/* The tables begin at a block, and so do the tokens that are there. */
 asn_status asn_kv_blocks_gather(asn_kv_cache *c, int32_t layer, int32_t s, int part,
                                 asn_array out[2]) {
     const asn_kv_layer *l = &c->layers[layer];

@@ -51,6 +51,8 @@ static asn_status make_room(asn_kv_cache *c, int32_t room) {
     if (!s) return ASN_ERR_MEMORY;
     c->sequences = s;
     memset(s + c->room, 0, (size_t)(room - c->room) * sizeof *s);
+    /* Those of a later layer may be shorter after a failure; no sequence is given a
+     * number that one of them has no room for. */
     for (int32_t i = 0; i < c->o.layers; i++) {
         asn_kv_extent *e = asn_realloc(c->layers[i].extents, (size_t)room * sizeof *e);
         if (!e) return ASN_ERR_MEMORY; /* c->room still says what all have */
@@ -80,6 +82,7 @@ static asn_status fill(asn_kv_cache *c) {
     return ASN_OK;
 }
 
+/* No memory of the device is taken: each layer does that at its first update. */
 asn_status asn_kv_new(const asn_kv_options *options, asn_kv_cache **out) {
     ASN_TRY(check_options(options));
     asn_kv_cache *c = asn_calloc(1, sizeof *c);
@@ -94,6 +97,7 @@ asn_status asn_kv_new(const asn_kv_options *options, asn_kv_cache **out) {
     return status;
 }
 
+/* Also of a cache that was made in part. */
 void asn_kv_free(asn_kv_cache *c) {
     if (!c) return;
     for (int32_t i = 0; c->layers && i < c->o.layers; i++) {
@@ -134,6 +138,7 @@ static asn_status check_sequence(const asn_kv_cache *c, int32_t s, const char *w
                          (int)s);
 }
 
+/* In rows its places stay, for the next one; in blocks all of its blocks go back. */
 asn_status asn_kv_drop(asn_kv_cache *c, int32_t s) {
     ASN_TRY(check_sequence(c, s, "free_sequence"));
     if (asn_kv_paged(c)) {
@@ -146,6 +151,7 @@ asn_status asn_kv_drop(asn_kv_cache *c, int32_t s) {
     return ASN_OK;
 }
 
+/* Calls name few sequences: comparing each pair is less than marking them. */
 asn_status asn_kv_check(const asn_kv_cache *c, int32_t layer, int32_t n,
                         const int32_t *sequences, const char *what) {
     if (layer < 0 || layer >= c->o.layers)
@@ -162,6 +168,8 @@ asn_status asn_kv_check(const asn_kv_cache *c, int32_t layer, int32_t n,
     return ASN_OK;
 }
 
+/* In blocks the first token may lie ahead of a layer that others have left behind: there
+ * is none then. */
 asn_status asn_kv_tokens(const asn_kv_cache *c, int32_t layer, int32_t sequence,
                          int64_t *first, int64_t *position) {
     ASN_TRY(asn_kv_check(c, layer, 1, &sequence, "tokens"));
@@ -181,6 +189,8 @@ asn_status asn_kv_table(const asn_kv_cache *c, int32_t sequence, const int32_t *
     return ASN_OK;
 }
 
+/* All is checked before anything changes. Elements stay where they are, and the next
+ * update writes over them. */
 asn_status asn_kv_truncate(asn_kv_cache *c, int32_t sequence, int64_t position) {
     int64_t length = 0, base = 0;
     ASN_TRY(check_sequence(c, sequence, "truncate"));

@@ -75,6 +75,7 @@ static asn_status scores(asn_array *out, const asn_kv_cache *c, const asn_kv_que
     return asn_where(out, mask, &nothing, &rest);
 }
 
+/* Rows of a head's group are its queries one after the other, token by token. */
 asn_status asn_kv_composed(const asn_kv_cache *c, const asn_kv_query *query,
                            const asn_array *q, const asn_array *k, const asn_array *v,
                            const asn_array *out) {

@@ -94,6 +94,7 @@ static asn_status write_some(const asn_kv_cache *c, const asn_kv_layer *l, int32
     return ASN_OK;
 }
 
+/* In the order of the call; a run of slots at one place is a block of the arrays. */
 asn_status asn_kv_rows_write(asn_kv_cache *c, int32_t layer, int32_t n,
                              const int32_t *sequences, const asn_array *const *parts) {
     const asn_kv_layer *l = &c->layers[layer];

@@ -134,6 +134,7 @@ static asn_status read_parts(asn_kv_cache *c, int32_t layer, int32_t s, asn_arra
     return ASN_OK;
 }
 
+/* What is made on the way ends with the call; views keep the arrays they look into. */
 asn_status asn_kv_read(asn_kv_cache *c, int32_t layer, int32_t sequence, asn_array *k,
                        asn_array *v) {
     ASN_TRY(asn_capture_forbid("a KV cache is read"));

@@ -76,9 +76,9 @@ class IncrementalKVCacheManager {
                                                 " positions of " +
                                                 std::to_string(sequences.size()) +
                                                 " sequences; there must be one of each");
-        detail::check(asnp_kv_cache_update(
-            handle(), layer, k.handle(), v.handle(),
-            static_cast<int32_t>(sequences.size()), list(sequences), positions.data()));
+        detail::check(asnp_kv_cache_update(handle(), layer, k.handle(), v.handle(),
+                                           static_cast<int32_t>(sequences.size()),
+                                           list(sequences), positions.data()));
     }
 
     /* Attention of the last tokens of sequences 0, 1, ..., or of those named: q

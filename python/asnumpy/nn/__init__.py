@@ -5,3 +5,7 @@ from ._kv_cache import KVCache
 __all__ = ["KVCache"]
 
 KVCache.__module__ = "asnumpy.nn"
+
+
+def __dir__():
+    return __all__

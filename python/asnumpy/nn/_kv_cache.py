@@ -18,8 +18,8 @@ class KVCache:
     layers, kv_heads, head_dim : int
         Layers of the model, heads of keys and values in each, and their size.
     dtype : dtype
-        What is stored: float16, bfloat16, float32, float64, or int8 with one float32 scale for each token
-        and head, max(abs(x)) / 127: finite elements are then off by half a scale at most.
+        What is stored: float16, bfloat16, float32, float64, or int8 with one float32 scale for each
+        token and head, max(abs(x)) / 127: finite elements are then off by half a scale at most.
     sequences : int
         Sequences in use from the start, 0 to sequences - 1; `add_sequence` makes more.
     window : int, optional
@@ -28,8 +28,8 @@ class KVCache:
         Tokens that the first arrays have room for; 0: as needed. Where a sequence outgrows its layer's
         arrays they are made anew, for twice its tokens, and what they held is copied.
     block_size, blocks : int, optional
-        Both or neither: tokens are stored in blocks of block_size, of which each layer has so many, taken
-        at its first update. A sequence takes blocks as it grows and nothing is copied.
+        Both or neither: tokens are stored in blocks of block_size, of which each layer has so many,
+        taken at its first update. A sequence takes blocks as it grows and nothing is copied.
     composed : bool
         Use none of CANN's operators for attention and blocks, but compositions of array operations, as
         is done where the device lacks an operator or does not take the dtype.
@@ -118,6 +118,10 @@ class KVCache:
         sequences : int or sequence of int, optional
             Whose tokens they are, in the order of k; by default all that are in use.
 
+        Returns
+        -------
+        None
+
         Raises
         ------
         ValueError
@@ -147,7 +151,7 @@ class KVCache:
         _core._kv_update(self._cache, layer, _core.asarray(k), _core.asarray(v), named, positions)
 
     def attention(self, layer, q, sequences=None, *, scale=None):
-        """softmax(scale q k') v for the last tokens of sequences, each of which sees itself and those before it.
+        """softmax(scale q k') v for the last tokens of sequences, each with itself and those before it.
 
         What PyTorch's `scaled_dot_product_attention` gives for the same keys, `enable_gqa` included, with
         a causal mask that ends at the last key, and the window.
@@ -207,6 +211,10 @@ class KVCache:
         sequence : int, optional
             By default all that are in use.
 
+        Returns
+        -------
+        None
+
         Raises
         ------
         ValueError
@@ -248,6 +256,10 @@ class KVCache:
         Parameters
         ----------
         sequence : int
+
+        Returns
+        -------
+        None
 
         Raises
         ------

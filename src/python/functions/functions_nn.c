@@ -1,7 +1,16 @@
 /* L3 python: what asnumpy.nn.KVCache is written with: a cache of keys and values in a
  * capsule (nn/kv_cache.h). Arrays come as arrays of ours, sequences and positions as
  * tuples of ints of one length; the class sees to that. The library's lock is held, as
- * the core asks. These functions are private. */
+ * the core asks. These functions are private.
+ *
+ * What the class does before it calls: arrays of any kind become ours, which the class
+ * keeps until the call is over; one sequence and one position become tuples; None stands
+ * for all sequences in use, which the class keeps a list of. What is left to check here
+ * is the kind of each object, since a wrong one must not crash; shapes, dtypes, numbers
+ * of layers and sequences are the core's to refuse, with the message that C programs get.
+ *
+ * A capsule's end may come on any thread, under Python's lock; the core's lock is taken
+ * inside it, never the other way round. */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
@@ -17,14 +26,16 @@ static asn_kv_cache *cache_of(PyObject *capsule) {
     return PyCapsule_GetPointer(capsule, CACHE);
 }
 
-/* Its arrays go when what is queued on them has run. */
+/* Its arrays go when what is queued on them has run: the memory manager sees to that, and
+ * nobody waits here. */
 static void end_cache(PyObject *capsule) {
     asn_lock();
     asn_kv_free(cache_of(capsule));
     asn_unlock();
 }
 
-/* An int that an int32 holds; -1: an error. */
+/* An int that an int32 holds, as the core counts layers, heads and sequences; -1: an
+ * error, OverflowError for a number that is beyond it. */
 static int int32_from(PyObject *value, int32_t *out) {
     int64_t wide;
     if (asn_int64_from_py(value, &wide) < 0) return -1;
@@ -36,7 +47,8 @@ static int int32_from(PyObject *value, int32_t *out) {
     return 0;
 }
 
-/* One of ours; NULL: another object, with Python's error. */
+/* One of ours, subclasses included; NULL: another object, with Python's error. What it
+ * points to is the object's, which the caller's arguments keep. */
 static const asn_array *array_from(PyObject *value) {
     if (asn_is_ndarray(value)) return asn_of(value);
     PyErr_Format(PyExc_TypeError, "a KV cache takes asnumpy arrays, got %s",
@@ -90,7 +102,7 @@ static PyObject *f_kv_new(PyObject *const *v) {
     return NULL;
 }
 
-/* (cache): the number of a new sequence. */
+/* (cache): the number of a new sequence, which the class notes among those in use. */
 static PyObject *f_kv_add(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     int32_t sequence;
@@ -102,7 +114,7 @@ static PyObject *f_kv_add(PyObject *const *v) {
     return PyLong_FromLong(sequence);
 }
 
-/* (cache, sequence) */
+/* (cache, sequence): its tokens are given up, and its number may come again. */
 static PyObject *f_kv_drop(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     int32_t sequence;
@@ -114,7 +126,9 @@ static PyObject *f_kv_drop(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* (cache, layer, k, v, sequences, positions) */
+/* (cache, layer, k, v, sequences, positions). Sequences and positions are copied to C's
+ * numbers first, so that no code of Python's runs while the lock is held. A failure of
+ * the core leaves the cache as it was; its message names what was got. */
 static PyObject *f_kv_update(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     const asn_array *key = c ? array_from(v[2]) : NULL;
@@ -141,7 +155,8 @@ static PyObject *f_kv_update(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* (cache, layer, q, sequences, scale): scale None: the usual one. */
+/* (cache, layer, q, sequences, scale): scale None: the usual one. A new array, recorded
+ * or queued: nothing waits for it here. */
 static PyObject *f_kv_attention(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     const asn_array *q = c ? array_from(v[2]) : NULL;
@@ -160,7 +175,7 @@ static PyObject *f_kv_attention(PyObject *const *v) {
     return asn_ndarray_wrap(&out);
 }
 
-/* (cache, sequence, position) */
+/* (cache, sequence, position): tokens from position on are forgotten in all layers. */
 static PyObject *f_kv_truncate(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     int32_t sequence;
@@ -174,7 +189,8 @@ static PyObject *f_kv_truncate(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* (cache, layer, sequence): (first, position) */
+/* (cache, layer, sequence): (first, position): a range of Python's, which the class makes
+ * of it. */
 static PyObject *f_kv_tokens(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     int32_t layer, sequence;
@@ -188,7 +204,8 @@ static PyObject *f_kv_tokens(PyObject *const *v) {
     return Py_BuildValue("(LL)", (long long)first, (long long)position);
 }
 
-/* (cache, layer, sequence): (keys, values) */
+/* (cache, layer, sequence): (keys, values), two arrays that share the cache's memory
+ * where it is in rows, and keep it when the cache goes. */
 static PyObject *f_kv_read(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     int32_t layer, sequence;
@@ -226,7 +243,8 @@ static PyObject *f_kv_table(PyObject *const *v) {
     return tuple ? Py_BuildValue("(NL)", tuple, (long long)first) : NULL;
 }
 
-/* (cache): bytes, capacity, free blocks, moved tokens, sequences, as a dict. */
+/* (cache): bytes, capacity, free blocks, moved tokens, sequences, as a dict: counts of
+ * the host's, for which nothing is looked up on the device. */
 static PyObject *f_kv_stats(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     asn_kv_stats s;
