@@ -78,7 +78,8 @@ static void *ints_from(PyObject *tuple, int bits, int32_t *n) {
 }
 
 /* (layers, kv_heads, head_dim, sequences, dtype, window, capacity, block_size, blocks,
- * composed): a capsule. */
+ * composed): a capsule. 0 stands for no window, a capacity as needed, no blocks: the
+ * class writes None for the first and the last. */
 static PyObject *f_kv_new(PyObject *const *v) {
     asn_kv_options o;
     asn_kv_cache *c;
@@ -223,7 +224,8 @@ static PyObject *f_kv_read(PyObject *const *v) {
     return pair;
 }
 
-/* (cache, sequence): (blocks as a tuple, the token at which the first one begins) */
+/* (cache, sequence): (blocks as a tuple, the token at which the first one begins). The
+ * core's list is borrowed, so the tuple is made under the lock. */
 static PyObject *f_kv_table(PyObject *const *v) {
     asn_kv_cache *c = cache_of(v[0]);
     int32_t sequence;
