@@ -53,6 +53,7 @@ MODULES = {
     "ops": "Operators",
     "debug": "Synchronisations and departures",
     "monitor": "Metrics of a running process",
+    "nn": "Caches of language models",
     "auto": "No change to the source",
     "acl": "CANN's interface",
     "doctor": "What this machine has",

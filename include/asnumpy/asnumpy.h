@@ -31,6 +31,7 @@
 #include "asnumpy/graph.h"
 #include "asnumpy/index.h"
 #include "asnumpy/io.h"
+#include "asnumpy/kv_cache.h"
 #include "asnumpy/linalg.h"
 #include "asnumpy/memory.h"
 #include "asnumpy/order.h"

@@ -159,6 +159,7 @@ _SUBMODULES = frozenset(
         "linalg",
         "memory",
         "monitor",
+        "nn",
         "ops",
         "polynomial",
         "random",

@@ -144,6 +144,7 @@ class Face:
         "asnp_transfer **",
         "asnp_stream_handle **",
         "asnp_event **",
+        "asnp_kv_cache **",
     )
 
     def __init__(self):
@@ -223,10 +224,14 @@ class Event(Owner):
     END = "event_release"
 
 
+class Cache(Owner):
+    END = "kv_cache_release"
+
+
 OWNERS = {
     "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_mm_lend": Loan, "asnp_queue_new": Queue,
     "asnp_queue_send": Transfer, "asnp_queue_copy": Transfer, "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
-    "asnp_event_new": Event,
+    "asnp_event_new": Event, "asnp_kv_cache_new": Cache,
 }  # fmt: skip
 
 

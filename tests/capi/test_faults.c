@@ -338,20 +338,60 @@ static asnp_status moved(asnp_array **out) {
     return status;
 }
 
+/* A cache that grows, of int8 or in blocks; what failed must have left it in order. */
+static asnp_status cached(int blocks, asnp_array **out) {
+    const int64_t shape[4] = {2, 1, 3, 2}, at[2][2] = {{0, 0}, {3, 3}};
+    const asnp_kv_cache_options o = {.layers = 1,
+                                     .kv_heads = 1,
+                                     .head_dim = 2,
+                                     .sequences = 1,
+                                     .dtype = blocks ? ASNP_FLOAT32 : ASNP_INT8,
+                                     .window = 2,
+                                     .block_size = blocks ? 2 : 0,
+                                     .blocks = blocks ? 9 : 0};
+    asnp_array *x = NULL, *q = NULL;
+    asnp_kv_cache *cache = NULL;
+    asnp_kv_cache_state state = {0};
+    int32_t second = 0;
+    asnp_status status = asnp_kv_cache_new(&o, &cache);
+    if (!status) status = asnp_kv_cache_add(cache, &second);
+    if (!status) status = asnp_reshape(base, 4, shape, &x);
+    if (!status) status = asnp_broadcast_to(x, 4, shape, &q);
+    for (int i = 0; i < 2 && !status; i++) {
+        status = asnp_kv_cache_update(cache, 0, x, x, 2, NULL, at[i]);
+        int64_t from = 0, next = -1;
+        if (cache && asnp_kv_cache_tokens(cache, 0, 0, &from, &next)) failures++;
+        if (next != (status ? at[i][0] : at[i][0] + 3)) failures++;
+    }
+    if (!status) status = asnp_kv_cache_truncate(cache, 1, 6);
+    if (!status) status = asnp_kv_cache_attention(cache, 0, q, 2, NULL, NULL, out);
+    if (cache && asnp_kv_cache_get_state(cache, &state)) failures++;
+    asnp_kv_cache_release(cache);
+    asnp_release(x), asnp_release(q);
+    return status;
+}
+static asnp_status cached_rows(asnp_array **out) {
+    return cached(0, out);
+}
+static asnp_status cached_blocks(asnp_array **out) {
+    return cached(1, out);
+}
+
 typedef struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
 } scenario;
 
 static const scenario scenarios[] = {
-    {"views", views},         {"stack", joined},     {"unique", distinct},
-    {"lstsq", solved},        {"pinv", inverted},    {"modf", halves},
-    {"choice", drawn},        {"file", written},     {"fftn", transformed},
-    {"std", spread},          {"along", placed},     {"profile", profiled},
-    {"registry", registered}, {"streams", streamed}, {"capture", captured},
-    {"bincount", counted},    {"archive", packed},   {"norms", normed},
-    {"eig", decomposed},      {"search", sought},    {"tensor", moved},
-    {"dot", multiplied},      {"add", added},
+    {"views", views},          {"stack", joined},     {"unique", distinct},
+    {"lstsq", solved},         {"pinv", inverted},    {"modf", halves},
+    {"choice", drawn},         {"file", written},     {"fftn", transformed},
+    {"std", spread},           {"along", placed},     {"profile", profiled},
+    {"registry", registered},  {"streams", streamed}, {"capture", captured},
+    {"bincount", counted},     {"archive", packed},   {"norms", normed},
+    {"eig", decomposed},       {"search", sought},    {"tensor", moved},
+    {"dot", multiplied},       {"add", added},        {"cache", cached_rows},
+    {"blocks", cached_blocks},
 };
 
 /* The k-th allocation fails, k = 1, 2, ... until none does. */

@@ -172,6 +172,8 @@ inline void check_level(int64_t nbytes, CacheLevel level) {
 
 /* ---- tensors */
 
+class IncrementalKVCacheManager;
+
 /* Owns a tensor's memory; empty when it is made without arguments, moved from, or reused.
  */
 class Tensor {
@@ -228,6 +230,7 @@ class Tensor {
 
   private:
     friend class MemoryManager;
+    friend class IncrementalKVCacheManager; /* kv_cache.h */
     /* Takes the array. */
     Tensor(asnp_array *array, const TensorDesc &desc, bool zero_copy) : array_(array) {
         try {

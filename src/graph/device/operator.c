@@ -43,10 +43,15 @@ static int num_notes;
 static asn_stage stage;
 static asn_mark host_mark; /* of the operator that the host computes */
 
-/* A free note for the handle, where the host may be called, there are several streams or
- * the device lags; NULL otherwise, or if all are taken. */
+/* Whether notes are taken: the host may be called, there are several streams or the
+ * device lags. */
+static inline bool takes_notes(void) {
+    return asn_fallback_possible() || asn_stream_many || asn_stream_lags;
+}
+
+/* A free note for the handle; NULL where none are taken, or all are. */
 static note *note_new(const void *handle) {
-    if (!asn_fallback_possible() && !asn_stream_many && !asn_stream_lags) return NULL;
+    if (!takes_notes()) return NULL;
     for (int i = 0; i < NOTES; i++)
         if (!notes[i].handle) {
             notes[i] = (note){.handle = handle};
@@ -192,9 +197,13 @@ void asn_operator_drop(int n, aclTensor *const *tensors) {
 
 /* The tensors of packed copies become the list's: they end with it. */
 aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
+    /* Without them the notes of the members would outlive the list. */
+    const void **members = takes_notes() ? asn_malloc((size_t)n * sizeof *members) : NULL;
+    if (takes_notes() && !members) return NULL;
     aclTensorList *list =
         asn_acl.aclCreateTensorList((const aclTensor *const *)tensors, (uint64_t)n);
     if (!list) {
+        asn_free(members);
         (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make a list of tensors");
         return NULL;
     }
@@ -202,10 +211,12 @@ aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
         for (int i = 0; i < n; i++)
             if (p->tensor == tensors[i]) p->list = list;
     note *made = note_new(list);
-    if (made) made->members = asn_malloc((size_t)n * sizeof *made->members);
-    if (made && made->members) {
-        memcpy(made->members, tensors, (size_t)n * sizeof *made->members);
+    if (made) {
+        memcpy(members, tensors, (size_t)n * sizeof *members);
+        made->members = members;
         made->count = n;
+    } else {
+        asn_free(members);
     }
     return list;
 }
