@@ -310,6 +310,19 @@ int32_t aclnnxSource(const aclnnxProgram *program, const char *name, char *text,
  * an aclnnStatus. Thread-safe. */
 int32_t aclnnxDescribe(char *text, size_t room, size_t *length);
 
+/* How evenly the threads share their work, counted while anybody watches: watchers are
+ * counted, too, and the sums only grow (callers take differences). Of the regions of work
+ * that several threads share: how many, in how many chunks, their time, that time times
+ * their threads, and the sums of the mean time that their threads computed and of the
+ * largest |busy - mean|, in nanoseconds. busyNs: the time that each thread computed, first that of all callers, then the workers', `room` of
+ * them at most; *threads receives how many there are. Returns an aclnnStatus. */
+typedef struct aclnnxPoolTimes {
+    int64_t regions, chunks, spanNs, roomNs, meanNs, lostNs;
+} aclnnxPoolTimes;
+int32_t aclnnxPoolWatch(int32_t on);
+int32_t aclnnxPoolWatched(aclnnxPoolTimes *times, int64_t *busyNs, size_t room,
+                          size_t *threads);
+
 /* Kernels of a program's own, in blocks: Ascend C's (kernel_operator.h,
  * ascendc/launch.h), or any function. It is called once for each block, on several
  * threads at once. Nonzero: the block failed, and has written a sentence to message (of

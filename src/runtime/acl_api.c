@@ -145,6 +145,8 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxCorrelate);
     ASN_OPTIONAL(aclnnxDescribe);
     ASN_OPTIONAL(aclnnxLaunch);
+    ASN_OPTIONAL(aclnnxPoolWatch);
+    ASN_OPTIONAL(aclnnxPoolWatched);
     if (!api->aclnnxPrepare || !api->aclnnxRun || !api->aclnnxRelease)
         api->aclnnxFused = NULL; /* an older device */
 #undef ASN_OPTIONAL

@@ -42,6 +42,8 @@ typedef struct {
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;
     __typeof__(aclnnxDescribe) *aclnnxDescribe;
     __typeof__(aclnnxLaunch) *aclnnxLaunch;
+    __typeof__(aclnnxPoolWatch) *aclnnxPoolWatch;
+    __typeof__(aclnnxPoolWatched) *aclnnxPoolWatched;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;
