@@ -16,9 +16,8 @@ import time
 
 os.environ["ASNUMPY_NUM_THREADS"] = "1"
 
-import numpy
-
 import asnumpy as np
+import numpy
 
 ROWS = 2048
 CORES = (8, 16, 32, 64)
@@ -27,7 +26,9 @@ GOALS = {8: 96, 16: 94, 32: 91, 64: 87}
 
 def sparse_matrix(rng):
     """The column indices and the values of each row."""
-    lengths = numpy.clip(rng.lognormal(numpy.log(128) - 1.08**2 / 2, 1.08, ROWS), 1, ROWS).astype(int)
+    lengths = numpy.clip(rng.lognormal(numpy.log(128) - 1.08**2 / 2, 1.08, ROWS), 1, ROWS).astype(
+        int
+    )
     return [
         (numpy.sort(rng.choice(ROWS, n, replace=False)), rng.random(n, numpy.float32))
         for n in lengths
@@ -66,6 +67,7 @@ def main():
     print("utilisation, %")
     print("cores  uniform  sparse  adaptive alone  adaptive, stealing  goal")
     for cores in CORES:
+
         def percent(strategy, steal=True, cores=cores):
             return 100 * np.balance.simulate(costs, cores, strategy, estimates=lengths,
                                              overhead=options.overhead, steal=steal).utilization  # fmt: skip

@@ -33,10 +33,10 @@ enum { ASNP_BLOCKS_PER_CORE = 8, ASNP_MOST_CORES = 1 << 20 };
  * cost the same. Rows in block b, and the block's core, are written for the first `room`
  * blocks (either may be NULL when room is 0); *num_blocks receives how many there are: at
  * most `rows`, and `cores` or, ADAPTIVE, ASNP_BLOCKS_PER_CORE times as many.
- * *load_imbalance: max |load - mean| / mean over the loads of all cores, idle ones with 0;
- * 0 where all costs are 0. SPARSE and ADAPTIVE are REGULAR where that one's is smaller.
- * VALUE: rows or room is negative, a cost is negative or not finite, or their sum is not;
- * cores is not 1 to ASNP_MOST_CORES; another strategy. MEMORY. */
+ * *load_imbalance: max |load - mean| / mean over the loads of all cores, idle ones with
+ * 0; 0 where all costs are 0. SPARSE and ADAPTIVE are REGULAR where that one's is
+ * smaller. VALUE: rows or room is negative, a cost is negative or not finite, or their
+ * sum is not; cores is not 1 to ASNP_MOST_CORES; another strategy. MEMORY. */
 ASNUMPY_API asnp_status asnp_balance_partition(int64_t rows, const double *costs,
                                                int32_t cores, int32_t strategy,
                                                int64_t room, int64_t *block_sizes,
@@ -59,7 +59,8 @@ ASNUMPY_API asnp_status asnp_balance_watch(int32_t on);
 /* The sums since the process began, of which callers take differences, behind everything
  * recorded. busy_seconds: of each thread, first all callers', then the workers', `room`
  * at most (NULL when room is 0); *num_threads receives how many there are (0 workers: no
- * region was shared yet). On an NPU: of the host's CPU device. VALUE: room is negative. */
+ * region was shared yet). On an NPU: of the host's CPU device. VALUE: room is negative.
+ */
 ASNUMPY_API asnp_status asnp_balance_pool(asnp_pool_times *times, int32_t room,
                                           double *busy_seconds, int32_t *num_threads);
 

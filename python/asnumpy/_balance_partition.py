@@ -13,14 +13,15 @@ STRATEGIES = ("regular", "sparse", "adaptive")
 class Partition(NamedTuple):
     """Blocks of rows and the cores they belong to; `partition` makes it.
 
-    Attributes
+    Parameters
     ----------
     block_sizes : list of int
         How many rows each block has, in the order of the rows; never 0.
     core_assignments : list of int
         The core of each block, from 0.
     load_imbalance : float
-        max ``|load - mean|`` / mean over the loads of all cores, idle ones with 0; 0.0 where all costs are 0.
+        max ``|load - mean|`` / mean over the loads of all cores, idle ones with 0; 0.0 where
+        all costs are 0.
 
     Examples
     --------
@@ -61,14 +62,15 @@ def partition(work, cores, strategy="adaptive"):
     Parameters
     ----------
     work : int or array_like
-        The cost of each row, shape (rows,), real, 0 or more and finite; an int is a number of rows that cost the
-        same.
+        The cost of each row, shape (rows,), real, 0 or more and finite; an int is a number of
+        rows that cost the same.
     cores : int
         1 to 1048576.
     strategy : {'regular', 'sparse', 'adaptive'}
-        "regular": one block a core, of equally many rows, the first ones with one more. "sparse": one block a core,
-        the largest cost of a block as small as contiguous blocks allow. "adaptive": up to 8 blocks a core, cut as
-        "sparse" cuts them, the costliest first, each to the core that has least.
+        "regular": one block a core, of equally many rows, the first ones with one more.
+        "sparse": one block a core, the largest cost of a block as small as contiguous blocks
+        allow. "adaptive": up to 8 blocks a core, cut as "sparse" cuts them, the costliest
+        first, each to the core that has least.
 
     Returns
     -------
@@ -78,15 +80,16 @@ def partition(work, cores, strategy="adaptive"):
     Raises
     ------
     ValueError
-        The costs are of another shape or kind, negative or not finite, or their sum is not; cores or strategy is
-        none of those.
+        The costs are of another shape or kind, negative or not finite, or their sum is not;
+        cores or strategy is none of those.
 
     Notes
     -----
-    Of fewer rows than cores some cores have none; blocks are never empty. "sparse" is the exact bisection of Pinar and
-    Aykanat (Fast optimal load balancing algorithms for 1D partitioning, J. Parallel Distrib. Comput. 64, 2004), with
-    each cut as near to its equal share as the smallest bottleneck allows; "adaptive" is longest processing time first
-    (Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math. 17, 1969). Both give the regular
+    Of fewer rows than cores some cores have none; blocks are never empty. "sparse" is the exact
+    bisection of Pinar and Aykanat (Fast optimal load balancing algorithms for 1D partitioning,
+    J. Parallel Distrib. Comput. 64, 2004), with each cut as near to its equal share as the
+    smallest bottleneck allows; "adaptive" is longest processing time first (Graham, Bounds on
+    multiprocessing timing anomalies, SIAM J. Appl. Math. 17, 1969). Both give the regular
     partition where that one's load_imbalance is smaller.
 
     Examples

@@ -8,8 +8,9 @@ _NAMES = ("regions", "chunks", "span", "room", "mean", "lost")
 class PoolStatistics:
     """What the threads did inside a ``with`` block; `pool_statistics` makes it.
 
-    Inside the block the numbers are those so far. They are of regions: pieces of work, from some 10 us on, that the
-    caller shares with workers. A thread that another program keeps from its core counts as busy.
+    Inside the block the numbers are those so far. They are of regions: pieces of work, from
+    some 10 us on, that the caller shares with workers. A thread that another program keeps from
+    its core counts as busy.
 
     Attributes
     ----------
@@ -20,7 +21,8 @@ class PoolStatistics:
     busy : list of float
         Seconds that each thread computed in them: first all callers together, then each worker.
     load_imbalance : float
-        The mean of the regions' max ``|busy - mean|`` / mean over their threads, by time; 0.0 without a region.
+        The mean of the regions' max ``|busy - mean|`` / mean over their threads, by time; 0.0
+        without a region.
     utilization : float
         Busy seconds / (seconds x threads) over the regions; 1.0 without one.
 
@@ -39,7 +41,9 @@ class PoolStatistics:
 
     def __enter__(self):
         if self._begun is not None:
-            raise RuntimeError("pool_statistics: entered before; each with block needs one of its own")
+            raise RuntimeError(
+                "pool_statistics: entered before; each with block needs one of its own"
+            )
         _core.synchronize()
         _core._pool_watch(True)
         self._begun = _core._pool_times()
@@ -109,9 +113,9 @@ def pool_statistics():
 
     Notes
     -----
-    Counted is the whole process, on all streams; blocks may overlap. Entering and leaving wait for everything
-    recorded. Outside such blocks nothing is counted. On an NPU these are the threads of the host's CPU device,
-    which computes what the NPU does not.
+    Counted is the whole process, on all streams; blocks may overlap. Entering and leaving wait
+    for everything recorded. Outside such blocks nothing is counted. On an NPU these are the
+    threads of the host's CPU device, which computes what the NPU does not.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from ._balance_partition import costs_of, partition
 class Simulation(NamedTuple):
     """What a replay gave; `simulate` makes it.
 
-    Attributes
+    Parameters
     ----------
     makespan : float
         When the last core is done, in the unit of the costs.
@@ -98,14 +98,16 @@ def simulate(costs, cores, strategy="adaptive", *, estimates=None, overhead=0.0,
     Raises
     ------
     ValueError
-        As of `partition`; costs is an int; estimates has another shape; overhead is negative or not finite.
+        As of `partition`; costs is an int; estimates has another shape; overhead is negative or
+        not finite.
 
     Notes
     -----
-    A block is claimed whole: by its owner the costliest first, by a thief the cheapest. One that a core has begun is
-    not divided, so that there is nothing to steal from partitions of one block a core. The thread pool claims alike:
-    from its own range first, then from the others' (`docs/design/0008-threads.md`). What cores share, memory
-    bandwidth above all, is not in a replay.
+    A block is claimed whole: by its owner the costliest first, by a thief the cheapest. One
+    that a core has begun is not divided, so that there is nothing to steal from partitions of
+    one block a core. The thread pool claims alike: from its own range first, then from the
+    others' (`docs/design/0008-threads.md`). What cores share, memory bandwidth above all, is
+    not in a replay.
 
     Examples
     --------
@@ -114,7 +116,7 @@ def simulate(costs, cores, strategy="adaptive", *, estimates=None, overhead=0.0,
     >>> np.balance.simulate(rows, 4, "regular").makespan
     92.0
     >>> np.balance.simulate(rows, 4, "adaptive").makespan
-    36.0
+    35.0
     """
     measured = costs_of(costs, "costs")
     if isinstance(measured, int):

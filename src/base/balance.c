@@ -140,6 +140,14 @@ static void cut_by_rows(int64_t rows, int64_t blocks, int64_t *ends) {
         ends[b] = each * (b + 1) + (b < more ? b + 1 : more);
 }
 
+void asn_balance_cut(int64_t rows, const double *sums, int64_t blocks, int64_t *ends) {
+    const costs_before w = {rows, sums};
+    if (sums[rows] > 0)
+        cut_by_cost(&w, blocks, ends);
+    else
+        cut_by_rows(rows, blocks, ends);
+}
+
 typedef struct {
     double cost;
     int64_t block;
@@ -234,10 +242,10 @@ static asn_status make(asn_balance *out, const costs_before *w, int64_t cores,
     const bool adaptive = strategy == ASN_BALANCE_ADAPTIVE;
     ASN_TRY(new_blocks(out, w->rows, adaptive ? cores * ASN_BALANCE_PER_CORE : cores));
     if (out->blocks == 0) return ASN_OK;
-    if (strategy == ASN_BALANCE_REGULAR || !w->sums || cost_of(w, 0, w->rows) == 0)
+    if (strategy == ASN_BALANCE_REGULAR || !w->sums)
         cut_by_rows(w->rows, out->blocks, out->ends);
     else
-        cut_by_cost(w, out->blocks, out->ends);
+        asn_balance_cut(w->rows, w->sums, out->blocks, out->ends);
     asn_status status = adaptive ? assign_longest_first(out, w, cores) : ASN_OK;
     if (!status)
         out->imbalance = imbalance_of(out, w, cores, loads);
@@ -264,7 +272,8 @@ static asn_status sum_costs(int64_t rows, const double *costs, double **out) {
         asn_free(sums);
         if (cost >= 0 && isfinite(cost))
             return asn_error_set(
-                ASN_ERR_VALUE, "partition: the costs add up to more than a float64 holds");
+                ASN_ERR_VALUE,
+                "partition: the costs add up to more than a float64 holds");
         return asn_error_set(
             ASN_ERR_VALUE,
             "partition: the cost of row %lld is %g; it may be 0 or more, and finite",
@@ -275,22 +284,27 @@ static asn_status sum_costs(int64_t rows, const double *costs, double **out) {
 }
 
 asn_status asn_balance_init(asn_balance *out, int64_t rows, const double *costs,
-                              int64_t cores, asn_balance_strategy strategy) {
+                            int64_t cores, asn_balance_strategy strategy) {
     if (rows < 0 || rows == INT64_MAX)
-        return asn_error_set(ASN_ERR_VALUE, "partition: work is %lld rows; it may be 0 "
-                             "or more", (long long)rows);
+        return asn_error_set(ASN_ERR_VALUE,
+                             "partition: work is %lld rows; it may be 0 "
+                             "or more",
+                             (long long)rows);
     if (cores < 1 || cores > ASN_BALANCE_MOST_CORES)
         return asn_error_set(ASN_ERR_VALUE, "partition: cores is %lld; it may be 1 to %d",
                              (long long)cores, ASN_BALANCE_MOST_CORES);
     if ((unsigned)strategy >= ASN_BALANCE_STRATEGIES)
-        return asn_error_set(ASN_ERR_VALUE, "partition: strategy is %d; it may be 0 "
-                             "(regular), 1 (sparse) or 2 (adaptive)", (int)strategy);
+        return asn_error_set(ASN_ERR_VALUE,
+                             "partition: strategy is %d; it may be 0 "
+                             "(regular), 1 (sparse) or 2 (adaptive)",
+                             (int)strategy);
     double *sums;
     ASN_TRY(sum_costs(rows, costs, &sums));
     costs_before w = {rows, sums};
     double *loads = asn_malloc((size_t)cores * sizeof *loads);
     asn_balance chosen = {0};
-    asn_status status = loads ? make(&chosen, &w, cores, strategy, loads) : ASN_ERR_MEMORY;
+    asn_status status =
+        loads ? make(&chosen, &w, cores, strategy, loads) : ASN_ERR_MEMORY;
     if (!status && strategy != ASN_BALANCE_REGULAR) {
         asn_balance plain;
         status = make(&plain, &w, cores, ASN_BALANCE_REGULAR, loads);

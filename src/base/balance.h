@@ -37,8 +37,13 @@ typedef struct {
 /* costs: of each row, 0 or more, finite; NULL: all cost 1. VALUE: what was got is out of
  * range, or the costs' sum is; MEMORY. On failure there is nothing to end. */
 ASN_CHECK_RESULT asn_status asn_balance_init(asn_balance *out, int64_t rows,
-                                               const double *costs, int64_t cores,
-                                               asn_balance_strategy strategy);
+                                             const double *costs, int64_t cores,
+                                             asn_balance_strategy strategy);
 void asn_balance_fini(asn_balance *p);
+
+/* The cuts of `sparse`, for who has the sums: sums[i] is the cost of the rows before i,
+ * rows + 1 of them from 0 on, finite, never descending. Writes the ends of `blocks`
+ * blocks, 1 to rows. */
+void asn_balance_cut(int64_t rows, const double *sums, int64_t blocks, int64_t *ends);
 
 #endif

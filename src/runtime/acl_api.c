@@ -140,6 +140,7 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxMatmul);
     ASN_OPTIONAL(aclnnxConditions);
     ASN_OPTIONAL(aclnnxLoopRun);
+    ASN_OPTIONAL(aclnnxLoopSegments);
     ASN_OPTIONAL(aclnnxSource);
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);

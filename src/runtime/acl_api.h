@@ -37,6 +37,7 @@ typedef struct {
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
     __typeof__(aclnnxConditions) *aclnnxConditions;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;
+    __typeof__(aclnnxLoopSegments) *aclnnxLoopSegments;
     __typeof__(aclnnxSource) *aclnnxSource;
     __typeof__(aclnnxInterp) *aclnnxInterp;
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;

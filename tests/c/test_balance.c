@@ -93,8 +93,7 @@ static void test_bottleneck(void) {
         }
         loads_of(&p, rows, costs, cores, loads);
         imbalance_of(loads, cores, &most);
-        if (p.imbalance < regular.imbalance)
-            CHECK(most == best(costs, rows, cores), "");
+        if (p.imbalance < regular.imbalance) CHECK(most == best(costs, rows, cores), "");
         asn_balance_fini(&p);
         asn_balance_fini(&regular);
     }
@@ -110,9 +109,9 @@ static void test_refusals(void) {
     CHECK(asn_balance_init(&p, -1, NULL, 2, ASN_BALANCE_REGULAR) == ASN_ERR_VALUE, "");
     CHECK(asn_balance_init(&p, 2, NULL, 0, ASN_BALANCE_REGULAR) == ASN_ERR_VALUE, "");
     CHECK(asn_balance_init(&p, 2, NULL, ASN_BALANCE_MOST_CORES + 1,
-                             ASN_BALANCE_REGULAR) == ASN_ERR_VALUE, "");
-    CHECK(asn_balance_init(&p, 2, NULL, 2, (asn_balance_strategy)7) == ASN_ERR_VALUE,
+                           ASN_BALANCE_REGULAR) == ASN_ERR_VALUE,
           "");
+    CHECK(asn_balance_init(&p, 2, NULL, 2, (asn_balance_strategy)7) == ASN_ERR_VALUE, "");
 }
 
 static void test_faults(void) {

@@ -43,8 +43,8 @@ static void refusals() {
     refuses<InvalidArgument>([] { (void)equal_rows(-1, 2); }, "work is -1 rows");
     for (int32_t cores : {-1, 0, INT32_MAX})
         refuses<InvalidArgument>([=] { (void)equal_rows(5, cores); }, "cores is ");
-    refuses<InvalidArgument>(
-        [] { (void)equal_rows(5, 2, static_cast<Strategy>(9)); }, "strategy is 9");
+    refuses<InvalidArgument>([] { (void)equal_rows(5, 2, static_cast<Strategy>(9)); },
+                             "strategy is 9");
 }
 
 int main() {

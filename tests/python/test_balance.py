@@ -3,13 +3,12 @@
 import math
 import threading
 
+import asnumpy as np
 import numpy
 import pytest
+from asnumpy.balance import Partition, partition, pool_statistics, simulate
 from hypothesis import given
 from hypothesis import strategies as st
-
-import asnumpy as np
-from asnumpy.balance import Partition, partition, pool_statistics, simulate
 
 STRATEGIES = ("regular", "sparse", "adaptive")
 COSTS = st.lists(

@@ -43,8 +43,8 @@ typedef struct {
 
 /* Watchers are counted. Thread-safe, as what follows. */
 void asn_pool_watch(bool on);
-/* The sums, and how long each thread computed: first the callers, then the workers, `room`
- * of them at most. Returns how many there are. */
+/* The sums, and how long each thread computed: first the callers, then the workers,
+ * `room` of them at most. Returns how many there are. */
 int asn_pool_watched(asnd_pool_times *out, int64_t *busy_ns, int room);
 
 /* Regions of the calling thread use at most `cores` threads from here on; 0: as many as

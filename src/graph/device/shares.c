@@ -29,8 +29,8 @@ asn_status asn_shares_watch(bool on) {
 asn_status asn_shares_get(asn_shares *out) {
     const asn_acl_api *api;
     ASN_TRY(find_pool(&api));
-    return told(api,
-                api->aclnnxPoolWatched(&out->times, out->busy_ns, ASN_MOST_SHARES,
-                                       &out->threads),
-                "pool statistics");
+    return told(
+        api,
+        api->aclnnxPoolWatched(&out->times, out->busy_ns, ASN_MOST_SHARES, &out->threads),
+        "pool statistics");
 }

@@ -10,7 +10,8 @@
 #include "base/balance.h"
 #include "graph/device/shares.h"
 
-/* (block_sizes, core_assignments, load_imbalance), of lists. */
+/* (block_sizes, core_assignments, load_imbalance), of lists: what programs hand on to
+ * loops of theirs, a few blocks a core. NULL with an error where there is no memory. */
 static PyObject *partition_to_py(const asn_balance *p) {
     PyObject *sizes = PyList_New(p->blocks), *cores = PyList_New(p->blocks);
     for (int64_t b = 0, row = 0; sizes && cores && b < p->blocks; row = p->ends[b++]) {
@@ -20,14 +21,15 @@ static PyObject *partition_to_py(const asn_balance *p) {
         PyList_SET_ITEM(cores, b, core);
         if (!size || !core) Py_CLEAR(sizes);
     }
-    PyObject *all = sizes && cores ? Py_BuildValue("(OOd)", sizes, cores, p->imbalance)
-                                   : NULL;
+    PyObject *all =
+        sizes && cores ? Py_BuildValue("(OOd)", sizes, cores, p->imbalance) : NULL;
     Py_XDECREF(sizes);
     Py_XDECREF(cores);
     return all;
 }
 
-/* (costs or rows, cores, strategy's number). */
+/* (costs or rows, cores, strategy's number). The buffer is borrowed while the core reads
+ * it, which makes a copy of its own (prefix sums) and keeps nothing. */
 static PyObject *f_partition(PyObject *const *v) {
     int64_t rows = 0, cores, strategy;
     Py_buffer costs = {0};
@@ -41,7 +43,7 @@ static PyObject *f_partition(PyObject *const *v) {
     }
     asn_balance p;
     asn_status status = asn_balance_init(&p, rows, costs.obj ? costs.buf : NULL, cores,
-                                           (asn_balance_strategy)strategy);
+                                         (asn_balance_strategy)strategy);
     if (costs.obj) PyBuffer_Release(&costs);
     ASN_PY_TRY(status);
     PyObject *all = partition_to_py(&p);
@@ -49,6 +51,8 @@ static PyObject *f_partition(PyObject *const *v) {
     return all;
 }
 
+/* (on): begins to watch the threads, or ends it; who watches is counted, so that nested
+ * with blocks and those of several threads need not know of one another. */
 static PyObject *f_watch(PyObject *const *v) {
     int on = PyObject_IsTrue(v[0]);
     if (on < 0) return NULL;
@@ -56,7 +60,9 @@ static PyObject *f_watch(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* (regions, chunks, span, room, mean, lost, [busy of each thread]), in nanoseconds. */
+/* (regions, chunks, span, room, mean, lost, [busy of each thread]), in nanoseconds: the
+ * sums since the process began, which never shrink. A with block takes two and gives
+ * their difference; a thread that joined between them is new at the end of the list. */
 static PyObject *f_times(PyObject *const *v) {
     (void)v;
     asn_shares s;
