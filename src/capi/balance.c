@@ -50,8 +50,8 @@ asnp_status asnp_balance_watch(int32_t on) {
     return asn_shares_watch(on != 0);
 }
 
-/* What is recorded runs first, so that it is counted. The core counts nanoseconds; seconds
- * are what this binding gives everywhere (profile.h). */
+/* What is recorded runs first, so that it is counted. The core counts nanoseconds;
+ * seconds are what this binding gives everywhere (profile.h). */
 asnp_status asnp_balance_pool(asnp_pool_times *times, int32_t room, double *busy_seconds,
                               int32_t *num_threads) {
     NEED(times);
