@@ -51,9 +51,9 @@ def test_rooms():
 @pytest.mark.parametrize(
     "arguments, kind, says",
     [
-        ((-1, None, 2, 0), "VALUE", "work is -1 rows"),
-        ((4, None, 0, 0), "VALUE", "cores is 0; it may be 1 to 1048576"),
-        ((4, None, 2, 3), "VALUE", "strategy is 3"),
+        ((-1, None, 2, 0), "ValueError", "work is -1 rows"),
+        ((4, None, 0, 0), "ValueError", "cores is 0; it may be 1 to 1048576"),
+        ((4, None, 2, 3), "ValueError", "strategy is 3"),
     ],
 )
 def test_refusals(arguments, kind, says):
@@ -67,9 +67,8 @@ def test_refusals(arguments, kind, says):
 def test_pointers_and_rooms_are_checked():
     blocks, measure = ctypes.c_int64(), ctypes.c_double()
     for missing in ((None, ref(measure)), (ref(blocks), None)):
-        with pytest.raises(Failure) as failure:
+        with pytest.raises(Failure, match="is NULL"):
             c.balance_partition(4, None, 2, 0, 0, None, None, *missing)
-        assert failure.value.kind == "NULL_POINTER"
     with pytest.raises(Failure, match="block_sizes"):
         c.balance_partition(4, None, 2, 0, 1, None, None, ref(blocks), ref(measure))
     with pytest.raises(Failure, match="room is -1"):
