@@ -350,8 +350,9 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
     asn_dtype loop;
     int64_t n = indices->layout.size, extent = a->layout.shape[axis];
     ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, out, &loop));
-    int64_t *at = asn_malloc((size_t)(3 * n + 1) * sizeof *at), *bounds = at + n + 1;
+    int64_t *at = asn_malloc((size_t)(3 * n + 1) * sizeof *at);
     if (!at) return ASN_ERR_MEMORY;
+    int64_t *bounds = at + n + 1; /* 2 n of them */
     asn_array made;
     bool folded = false;
     asn_status status = asn_array_to_host(indices, at);
