@@ -51,6 +51,7 @@ MODULES = {
     "random.bit_generator": "Base classes of random streams",
     "memory": "Memory",
     "ops": "Operators",
+    "balance": "Work dealt out to cores",
     "debug": "Synchronisations and departures",
     "monitor": "Metrics of a running process",
     "nn": "Caches of language models",

@@ -278,6 +278,15 @@ const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype);
 int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out, const void *const *in,
                       uint32_t immediates, uint32_t *fpFlags);
 
+/* A FOLD of each of `segments` parts of a vector, run now as aclnnxLoopRun's, on all
+ * threads, which share them by their lengths: out[i] is the fold of in[bounds[2 i]] up to
+ * in[bounds[2 i + 1]], that element left out; one element is its own fold; of none,
+ * out[i] is left alone. No segment is longer than ACLNNX_LOOP_BYTES; in and out do not
+ * overlap. Returns an aclnnStatus. Thread-safe. */
+int32_t aclnnxLoopSegments(const aclnnxLoop *loop, int64_t segments,
+                           const int64_t *bounds, void *out, const void *in,
+                           uint32_t *fpFlags);
+
 /* Programs as C text, for who compiles what runs again and again. The text of a program
  * is a function that computes what aclnnxFused does with operands at other addresses, on
  * the calling thread, whatever a stream holds: the same bits. Operands that overlapped
@@ -309,6 +318,20 @@ int32_t aclnnxSource(const aclnnxProgram *program, const char *name, char *text,
  * JIT and BLAS, which is opened for it. text, room and length as of aclnnxSource. Returns
  * an aclnnStatus. Thread-safe. */
 int32_t aclnnxDescribe(char *text, size_t room, size_t *length);
+
+/* How evenly the threads share their work, counted while anybody watches: watchers are
+ * counted, too, and the sums only grow (callers take differences). Of the regions of work
+ * that several threads share: how many, in how many chunks, their time, that time times
+ * their threads, and the sums of the mean time that their threads computed and of the
+ * largest |busy - mean|, in nanoseconds. busyNs: the time that each thread computed,
+ * first that of all callers, then the workers', `room` of them at most; *threads receives
+ * how many there are. Returns an aclnnStatus. */
+typedef struct aclnnxPoolTimes {
+    int64_t regions, chunks, spanNs, roomNs, meanNs, lostNs;
+} aclnnxPoolTimes;
+int32_t aclnnxPoolWatch(int32_t on);
+int32_t aclnnxPoolWatched(aclnnxPoolTimes *times, int64_t *busyNs, size_t room,
+                          size_t *threads);
 
 /* Kernels of a program's own, in blocks: Ascend C's (kernel_operator.h,
  * ascendc/launch.h), or any function. It is called once for each block, on several

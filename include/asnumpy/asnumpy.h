@@ -27,6 +27,7 @@
 #define ASNUMPY_ASNUMPY_H_
 
 #include "asnumpy/array.h"
+#include "asnumpy/balance.h"
 #include "asnumpy/fft.h"
 #include "asnumpy/graph.h"
 #include "asnumpy/index.h"

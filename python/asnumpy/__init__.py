@@ -152,6 +152,7 @@ if not _core._NUMPY_2_5:  # which has no such name
     _WHERE["row_stack"] = "_joining"
 _SUBMODULES = frozenset(
     [
+        "balance",
         "debug",
         "emath",
         "fft",

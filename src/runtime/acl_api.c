@@ -140,11 +140,14 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxMatmul);
     ASN_OPTIONAL(aclnnxConditions);
     ASN_OPTIONAL(aclnnxLoopRun);
+    ASN_OPTIONAL(aclnnxLoopSegments);
     ASN_OPTIONAL(aclnnxSource);
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);
     ASN_OPTIONAL(aclnnxDescribe);
     ASN_OPTIONAL(aclnnxLaunch);
+    ASN_OPTIONAL(aclnnxPoolWatch);
+    ASN_OPTIONAL(aclnnxPoolWatched);
     if (!api->aclnnxPrepare || !api->aclnnxRun || !api->aclnnxRelease)
         api->aclnnxFused = NULL; /* an older device */
 #undef ASN_OPTIONAL

@@ -37,11 +37,14 @@ typedef struct {
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
     __typeof__(aclnnxConditions) *aclnnxConditions;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;
+    __typeof__(aclnnxLoopSegments) *aclnnxLoopSegments;
     __typeof__(aclnnxSource) *aclnnxSource;
     __typeof__(aclnnxInterp) *aclnnxInterp;
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;
     __typeof__(aclnnxDescribe) *aclnnxDescribe;
     __typeof__(aclnnxLaunch) *aclnnxLaunch;
+    __typeof__(aclnnxPoolWatch) *aclnnxPoolWatch;
+    __typeof__(aclnnxPoolWatched) *aclnnxPoolWatched;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -64,6 +65,42 @@ static void test_fork(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "");
 }
 
+static asnd_pool_times times_now(int64_t *busy) {
+    asnd_pool_times t;
+    int n = asn_pool_watched(&t, busy, 8);
+    CHECK(n >= 1 && n <= 8, "");
+    return t;
+}
+
+static void uneven(void *ctx, int64_t chunk) {
+    (void)ctx;
+    struct timespec pause = {0, chunk == 0 ? 20000000 : 1000000};
+    nanosleep(&pause, NULL);
+}
+
+/* One chunk of 20 ms beside five of 1 ms: whoever has it is longer busy than the mean. */
+static void test_watch(void) {
+    int64_t before[8] = {0}, after[8] = {0}, busy = 0;
+    asnd_pool_times a = times_now(before);
+    test_region(false);
+    CHECK(times_now(before).regions == a.regions, "counted although nobody watches");
+    asn_pool_watch(true);
+    asn_pool_watch(true);
+    asn_pool_watch(false); /* the other one still does */
+    asn_pool_run(uneven, NULL, 6, 1e9);
+    asn_pool_watch(false);
+    asnd_pool_times b = times_now(after);
+    for (int i = 0; i < 8; i++)
+        busy += after[i] - before[i];
+    CHECK(b.regions == a.regions + 1 && b.chunks == a.chunks + 6, "");
+    CHECK(b.span_ns - a.span_ns >= 20000000 && busy >= 24000000, "");
+    CHECK(busy <= b.room_ns - a.room_ns, "");
+    CHECK(b.lost_ns - a.lost_ns > 0 && b.mean_ns > a.mean_ns, "");
+    asn_pool_watch(false); /* one too many */
+    test_region(false);
+    CHECK(times_now(after).regions == b.regions, "");
+}
+
 int main(void) {
     int previous = asn_pool_set_threads(3);
     CHECK(previous >= 1, "");
@@ -71,6 +108,7 @@ int main(void) {
     for (int i = 0; i < 300; i++)
         test_region(i % 2);
     test_callers();
+    test_watch();
     test_fork();
     asn_pool_set_threads(1);
     CHECK(asn_pool_width(1e9) == 1, "");

@@ -53,6 +53,20 @@ typedef struct {
     int cpu;
 } worker;
 
+/* What the threads did in watched regions. Slot 0 is the callers', 1 + i worker i's; a
+ * slot's `busy` is written by its thread in a region, its `total` and the others by the
+ * region's caller behind it, so that one thread writes at a time. */
+typedef struct {
+    _Alignas(64) atomic_llong busy;
+    atomic_llong total;
+} busy_time;
+
+static struct {
+    atomic_int watchers;
+    atomic_llong regions, chunks, span, room, mean, lost;
+    busy_time of[MAX_THREADS + 1];
+} watch;
+
 typedef struct {
     _Alignas(64) atomic_llong next; /* chunks [next, end) are unclaimed */
     int64_t end;
@@ -63,6 +77,7 @@ static struct {
     asnd_pool_fn fn;
     void *ctx;
     int num_ranges;
+    bool watched; /* how long each thread is busy is written to watch.of */
     range ranges[MAX_RANGES];
     _Alignas(64) atomic_bool open;
     atomic_int inside; /* also the futex the caller waits on */
@@ -106,6 +121,18 @@ static void claim_chunks(int home) {
     }
 }
 
+/* The same, and how long it took where that is asked for. A thread leaves when nothing is
+ * left to claim, so that this is the time of its chunks. */
+static void claim_watched(int home, int slot) {
+    if (!region.watched) {
+        claim_chunks(home);
+        return;
+    }
+    int64_t begun = now_ns();
+    claim_chunks(home);
+    atomic_store_explicit(&watch.of[slot].busy, now_ns() - begun, memory_order_relaxed);
+}
+
 static void deal_chunks(int64_t chunks, int ranges) {
     region.num_ranges = ranges < MAX_RANGES ? ranges : MAX_RANGES;
     for (int i = 0; i < region.num_ranges; i++) {
@@ -119,7 +146,7 @@ static void join_region(int home) {
     atomic_fetch_add(&region.inside, 1);
     if (atomic_load(&region.open)) {
         asn_fp_clear();
-        claim_chunks(home);
+        claim_watched(home, 1 + home);
         uint32_t met = asn_fp_read() & ASN_FP_CONDITIONS;
         if (met) atomic_fetch_or_explicit(&region.met, met, memory_order_relaxed);
     }
@@ -344,6 +371,66 @@ static bool recurs(double work_ns) {
     return enough;
 }
 
+static void add_to(atomic_llong *sum, int64_t n) {
+    atomic_fetch_add_explicit(sum, n, memory_order_relaxed);
+}
+
+/* Before the region opens: whether it is watched; the time. */
+static int64_t begin_watch(void) {
+    region.watched = atomic_load_explicit(&watch.watchers, memory_order_relaxed) > 0;
+    if (!region.watched) return 0;
+    int n = atomic_load(&num_workers);
+    for (int i = 0; i <= n; i++)
+        atomic_store_explicit(&watch.of[i].busy, 0, memory_order_relaxed);
+    return now_ns();
+}
+
+/* Behind it, when nobody is inside. A thread that came too late for a chunk was idle: the
+ * region had `width`. What it lost by imbalance is the largest |busy - mean|. */
+static void end_watch(int64_t begun, int64_t chunks, int width) {
+    int64_t span = now_ns() - begun, sum = 0, most = 0, least = INT64_MAX;
+    int n = atomic_load(&num_workers), joined = 0;
+    for (int i = 0; i <= n; i++) {
+        int64_t busy = atomic_load_explicit(&watch.of[i].busy, memory_order_relaxed);
+        if (busy == 0) continue;
+        add_to(&watch.of[i].total, busy);
+        sum += busy;
+        joined++;
+        if (busy > most) most = busy;
+        if (busy < least) least = busy;
+    }
+    if (joined < width) least = 0;
+    int64_t mean = sum / width;
+    add_to(&watch.lost, most - mean > mean - least ? most - mean : mean - least);
+    add_to(&watch.mean, mean);
+    add_to(&watch.room, width * span);
+    add_to(&watch.span, span);
+    add_to(&watch.chunks, chunks);
+    add_to(&watch.regions, 1);
+}
+
+/* One end too many changes nothing. */
+void asn_pool_watch(bool on) {
+    int now = atomic_load(&watch.watchers), next;
+    do
+        next = on ? now + 1 : now > 0 ? now - 1 : 0;
+    while (!atomic_compare_exchange_weak(&watch.watchers, &now, next));
+}
+
+/* Regions may be running: each number is right, and they are of about the same moment. */
+int asn_pool_watched(asnd_pool_times *out, int64_t *busy_ns, int room) {
+    out->regions = atomic_load_explicit(&watch.regions, memory_order_relaxed);
+    out->chunks = atomic_load_explicit(&watch.chunks, memory_order_relaxed);
+    out->span_ns = atomic_load_explicit(&watch.span, memory_order_relaxed);
+    out->room_ns = atomic_load_explicit(&watch.room, memory_order_relaxed);
+    out->mean_ns = atomic_load_explicit(&watch.mean, memory_order_relaxed);
+    out->lost_ns = atomic_load_explicit(&watch.lost, memory_order_relaxed);
+    int n = 1 + atomic_load(&num_workers);
+    for (int i = 0; i < n && i < room; i++)
+        busy_ns[i] = atomic_load_explicit(&watch.of[i].total, memory_order_relaxed);
+    return n;
+}
+
 /* `others`: threads that run a region now. */
 static void run_region(asnd_pool_fn fn, void *ctx, int64_t chunks, double work_ns,
                        int others) {
@@ -361,10 +448,12 @@ static void run_region(asnd_pool_fn fn, void *ctx, int64_t chunks, double work_n
         region.ctx = ctx;
         int helpers = chunks < width ? (int)chunks - 1 : width - 1;
         deal_chunks(chunks, helpers + 1);
+        int64_t begun = begin_watch();
         atomic_store(&region.open, true);
-        claim_chunks(call_workers(helpers, !wake));
+        claim_watched(call_workers(helpers, !wake), 0);
         atomic_store(&region.open, false);
         await_workers();
+        if (region.watched) end_watch(begun, chunks, helpers + 1);
         uint32_t met = atomic_load_explicit(&region.met, memory_order_relaxed);
         if (met) {
             atomic_store_explicit(&region.met, 0, memory_order_relaxed);

@@ -14,6 +14,7 @@
 #ifndef ASN_DEVICE_CPU_THREADS_H
 #define ASN_DEVICE_CPU_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef void (*asnd_pool_fn)(void *ctx, int64_t chunk);
@@ -30,6 +31,21 @@ int asn_pool_width(double work_ns);
  * Thread-safe. */
 int asn_pool_set_threads(int n);
 int asn_pool_threads(void);
+
+/* How evenly regions that several threads share are shared, counted while anybody
+ * watches; sums that only grow. A region's `room` is its span times the threads that it
+ * called upon, the caller with them; `mean` is of their busy times, of those that found
+ * nothing to do 0, and `lost` the largest |busy - mean|: lost / mean is its imbalance. */
+typedef struct {
+    int64_t regions, chunks;
+    int64_t span_ns, room_ns, mean_ns, lost_ns;
+} asnd_pool_times;
+
+/* Watchers are counted. Thread-safe, as what follows. */
+void asn_pool_watch(bool on);
+/* The sums, and how long each thread computed: first the callers, then the workers,
+ * `room` of them at most. Returns how many there are. */
+int asn_pool_watched(asnd_pool_times *out, int64_t *busy_ns, int room);
 
 /* Regions of the calling thread use at most `cores` threads from here on; 0: as many as
  * there are. */

@@ -9,8 +9,9 @@
  * The last two work in place on a copy: operations whose operands overlap their result
  * are as if the operands were copied first (ufunc.h).
  *
- * reduceat is one reduction per segment. A reduction under where= by an operation that no
- * element leaves as it was (subtract, power, less) goes slice by slice, too. */
+ * reduceat is one reduction per segment; those of a vector that are short enough for a
+ * single loop are one call of the CPU device. A reduction under where= by an operation
+ * that no element leaves as it was (subtract, power, less) goes slice by slice, too. */
 #include <string.h>
 
 #include "aclnnop/aclnn_cumprod.h"
@@ -19,6 +20,8 @@
 #include "graph/device/cann.h"
 #include "graph/fp.h"
 #include "graph/opcodes.h"
+#include "graph/small/binding.h"
+#include "graph/small/small_call.h"
 #include "graph/lock.h"
 #include "graph/device/relative.h"
 #include "graph/profile_events.h"
@@ -260,6 +263,12 @@ asn_status asn_ufunc_reduce_slices(asn_op op, const asn_array *a,
     return status;
 }
 
+/* A segment ends where the next one begins, or holds one element where that is not after
+ * its own beginning; the last one's next begins at the end. */
+static int64_t segment_end(const int64_t *at, int64_t i) {
+    return at[i + 1] > at[i] ? at[i + 1] : at[i] + 1;
+}
+
 /* Reduces [from, to) of the axis into the target, which lacks the axis. */
 static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
                                  int64_t from, int64_t to, const asn_array *target) {
@@ -271,6 +280,48 @@ static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dt
     asn_status status = single ? asn_assign(target, &value, ASN_CASTING_UNSAFE, NULL)
                                : asn_ufunc_reduce(op, &segment, target, NULL, &o);
     asn_array_fini(&segment);
+    return status;
+}
+
+/* Segments that are one loop each: computed at once, on all threads, into `made`, of a
+ * vector in the dtype computed in; longer ones stay to be done. bounds: 2 n, written.
+ * *done: whether the device has such a loop; sums of floats that are converted first are
+ * left to the fused operator, which adds them up in another order. */
+static asn_status fold_segments(asn_op op, const asn_array *a, asn_dtype loop,
+                                const int64_t *at, int64_t n, int64_t *bounds,
+                                const asn_array *made, bool *done) {
+    *done = false;
+    if (a->layout.ndim != 1 || loop == ASN_BOOL || op == ASN_OP_POWER || n < 2 ||
+        (loop != asn_layout_dtype(&a->layout) && asn_is_inexact(loop)) ||
+        !asn_direct_ready() || !asn_acl.aclnnxLoopSegments)
+        return ASN_OK;
+    const aclnnxLoop *fold = asn_binding_loop(ACLNNX_LOOP_FOLD, op, loop);
+    if (!fold) return ASN_OK;
+    const int64_t longest = ACLNNX_LOOP_BYTES / asn_itemsize(loop);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = segment_end(at, i);
+        bounds[2 * i] = at[i];
+        bounds[2 * i + 1] = to - at[i] > longest ? at[i] : to;
+    }
+    asn_array line;
+    void *in, *out;
+    if (loop == asn_layout_dtype(&a->layout) && asn_layout_contiguous(&a->layout))
+        ASN_TRY(asn_array_share(&line, a));
+    else
+        ASN_TRY(asn_copy(&line, a, loop, 'C'));
+    asn_status status = asn_array_host(&line, &in);
+    if (!status) status = asn_array_host(made, &out);
+    if (!status) {
+        uint32_t met = 0;
+        uint64_t begin = asn_small_begin();
+        int code = asn_acl.aclnnxLoopSegments(fold, n, bounds, out, in,
+                                              asn_fp_sink() ? &met : NULL);
+        if (met) asn_fp_raise(met, "reduceat");
+        asn_small_end_op(begin, code == 0, op, a->layout.size, loop, 1);
+        if (code) status = asn_acl_failed(code, "reduceat");
+    }
+    asn_array_fini(&line);
+    *done = !status;
     return status;
 }
 
@@ -290,8 +341,7 @@ static asn_status new_segments(asn_array *made, asn_dtype dtype, const asn_array
     return asn_result_new(made, dtype, a->layout.ndim, shape, 'K', 1, &like);
 }
 
-/* (Contract in ufunc.h.) A segment ends where the next one begins, or holds one element
- * where that is not after its own beginning. The indices are read by the host. */
+/* (Contract in ufunc.h.) The indices are read by the host. */
 asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *indices,
                               int axis, asn_dtype dtype, const asn_array *out,
                               asn_array *result) {
@@ -300,9 +350,11 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
     asn_dtype loop;
     int64_t n = indices->layout.size, extent = a->layout.shape[axis];
     ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, out, &loop));
-    int64_t *at = asn_malloc((size_t)(n + 1) * sizeof *at);
+    int64_t *at = asn_malloc((size_t)(3 * n + 1) * sizeof *at);
     if (!at) return ASN_ERR_MEMORY;
+    int64_t *bounds = at + n + 1; /* 2 n of them */
     asn_array made;
+    bool folded = false;
     asn_status status = asn_array_to_host(indices, at);
     for (int64_t i = 0; i < n && !status; i++)
         if (at[i] < 0 || at[i] >= extent)
@@ -315,12 +367,13 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
         return status;
     }
     at[n] = extent;
+    status = fold_segments(op, a, loop, at, n, bounds, &made, &folded);
     for (int64_t i = 0; i < n && !status; i++) {
         asn_array target;
+        if (folded && bounds[2 * i + 1] > bounds[2 * i]) continue;
         status = slab(&target, &made, axis, i, -1);
         if (status) break;
-        int64_t to = at[i + 1] > at[i] ? at[i + 1] : at[i] + 1;
-        status = reduce_segment(op, a, axis, loop, at[i], to, &target);
+        status = reduce_segment(op, a, axis, loop, at[i], segment_end(at, i), &target);
         asn_array_fini(&target);
     }
     asn_free(at);

@@ -14,6 +14,7 @@
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/gemm/gemm.h"
+#include "device/opapi/core/loop_item.h"
 #include "device/opbase/executor.h"
 
 /* A loop of any kind: each uses some of the fields. */
@@ -196,6 +197,14 @@ ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
                          (long long)n, loop->item, needs_one * loop->item, (int)most);
     run_reducing(loop, n, out, in[0], fpFlags);
     return ACLNN_SUCCESS;
+}
+
+int asnop_loop_item(const aclnnxLoop *loop) {
+    return loop->kind == ACLNNX_LOOP_FOLD ? loop->item : 0;
+}
+
+bool asnop_loop_raises(const aclnnxLoop *loop) {
+    return loop->map.raises;
 }
 
 /* A whole product on the caller's thread; the caller keeps it small. A conjugate is known
