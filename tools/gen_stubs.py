@@ -282,7 +282,7 @@ MODULES = words(
     "__main__ acl auto debug doctor memory monitor ops profile fft linalg random random.mtrand random.bit_generator "
     "testing typing lib lib.scimath lib.stride_tricks lib.array_utils lib.npyio lib.mixins version polynomial "
     "polynomial.polynomial polynomial.chebyshev polynomial.legendre polynomial.hermite polynomial.hermite_e "
-    "polynomial.laguerre polynomial.polyutils"
+    "polynomial.laguerre polynomial.polyutils sparse sparse.linalg"
 )
 
 

@@ -162,6 +162,7 @@ _SUBMODULES = frozenset(
         "ops",
         "polynomial",
         "random",
+        "sparse",
         "testing",
         "typing",
         "version",
