@@ -388,6 +388,65 @@ def test_large_and_uneven():
         np.testing.assert_allclose(a @ y, b @ y, rtol=1e-12)
 
 
+def both_ways(a, y):
+    """The device's operation and the composition, as NumPy arrays."""
+    from asnumpy.sparse import _product
+
+    csr = a.tocsr()
+    dtype = np.result_type(a.dtype, y.dtype)
+    parts = csr.indptr, csr.indices, csr.data.astype(dtype), asnumpy.array(y).astype(dtype)
+    return a @ y, _product.composed(*parts, a.shape[1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [1, 3, 16, 65, 200])
+def test_both_ways(dtype, width):
+    """Rows of very uneven length, widths around panels, indices of both dtypes."""
+    rng = np.random.default_rng(width)
+    dense = dense_values(rng, (60, 500), dtype, 0.05)
+    dense[11], dense[20:40] = dense_values(rng, 500, dtype, 1), 0
+    y = dense_values(rng, (500, width), dtype, 0.8)
+    a, b = pair(dense, "csr")
+    wide = sparse.csr_array(a)
+    wide.indices, wide.indptr = wide.indices.astype("int64"), wide.indptr.astype("int64")
+    for one in (a, wide, a.tocsc()):
+        for found in both_ways(one, y):
+            same(found, b @ y)
+
+
+def has_operation():
+    """Whether the device multiplies in one operation in this mode."""
+    try:
+        asnumpy._core._sparse_matmul(*map(asnumpy.array, ([0, 1], [0], [1.0], [[1.0]])))
+    except NotImplementedError:
+        return False
+    return True
+
+
+def test_products_are_traced():
+    if not has_operation():
+        pytest.skip("this mode has no such operation; the composition counts rows on the host")
+    a = sparse.random_array((50, 60), density=0.2, format="csr", rng=1)
+    y = asnumpy.random.default_rng(2).random((60, 9))
+    times = asnumpy.jit(lambda x: a @ (2 * x))
+    for _ in range(3):
+        np.testing.assert_allclose(times(y), a.to_scipy() @ (2 * np.asarray(y)), rtol=1e-12)
+
+
+def test_indices_outside_are_refused():
+    """An array whose parts a program has overwritten."""
+    call = asnumpy._core._sparse_matmul
+    y = asnumpy.ones((3, 2))
+    if not has_operation():
+        pytest.skip("this mode has no such operation")
+    for indptr, index in (([0, 1], 3), ([0, 1], -1), ([0, 2], 0), ([1, 1], 0)):
+        with pytest.raises((ValueError, IndexError, RuntimeError), match="sparse matmul"):
+            call(asnumpy.array(indptr), asnumpy.array([index]), asnumpy.ones(1), y).sum()
+            asnumpy.synchronize()
+    with pytest.raises(ValueError, match="of one dtype"):
+        call(asnumpy.array([0, 1]), asnumpy.array([0]), asnumpy.ones(2), y)
+
+
 def test_texts():
     a = sparse.csr_array([[1, 0], [0, 2]])
     assert repr(a) == repr(a.to_scipy())

@@ -38,6 +38,14 @@ def composed(indptr, indices, data, dense, width):
     return out
 
 
+def product(indptr, indices, data, dense, width):
+    """The device's operation, or, where it has none, what is composed of others."""
+    try:
+        return _core._sparse_matmul(indptr, indices, data, dense)
+    except NotImplementedError:
+        return composed(indptr, indices, data, dense, width)
+
+
 def times_dense(csr, dense):
     """csr @ dense, of one or two dimensions; ValueError where the extents differ."""
     dense = asarray(dense)
@@ -50,7 +58,7 @@ def times_dense(csr, dense):
     wide = dense.astype(dtype, copy=False)
     wide = wide[:, None] if dense.ndim == 1 else wide
     data = csr.data.astype(dtype, copy=False)
-    out = composed(csr.indptr, csr.indices, data, wide, csr.shape[1])
+    out = product(csr.indptr, csr.indices, data, wide, csr.shape[1])
     return out[:, 0] if dense.ndim == 1 else out
 
 
