@@ -47,6 +47,7 @@ INSIDE["device/cpu"] = {
     "gemm": {"simd", "move", "loops", "fused"},
     "linalg": {"simd", "gemm"},
     "nn": {"loops", "gemm"},
+    "sparse": {"simd", "loops"},
 }
 INSIDE["device/opapi"] = {
     "core": set(),

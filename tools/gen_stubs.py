@@ -283,7 +283,7 @@ MODULES = words(
     "random.bit_generator "
     "testing typing lib lib.scimath lib.stride_tricks lib.array_utils lib.npyio lib.mixins version polynomial "
     "polynomial.polynomial polynomial.chebyshev polynomial.legendre polynomial.hermite polynomial.hermite_e "
-    "polynomial.laguerre polynomial.polyutils"
+    "polynomial.laguerre polynomial.polyutils sparse sparse.linalg"
 )
 
 

@@ -32,6 +32,8 @@ MODULES = {
     "linalg": "Linear algebra",
     "fft": "Discrete Fourier transforms",
     "random": "Random numbers",
+    "sparse": "Sparse arrays",
+    "sparse.linalg": "Solvers of sparse systems",
     "polynomial": "Polynomials",
     "polynomial.polynomial": "Power series",
     "polynomial.chebyshev": "Chebyshev series",

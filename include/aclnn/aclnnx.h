@@ -367,6 +367,18 @@ int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
                         const aclnnxOperand *out, int64_t n, int64_t m, int64_t first,
                         int64_t count, void *stream);
 
+/* out = A b, A sparse, (m, k) in CSR: row i has the elements data[indptr[i]] to
+ * data[indptr[i + 1] - 1] in the columns `indices`, of which some may be equal, in any
+ * order. indptr (m + 1) and indices (nnz) are of one dtype, int32 or int64; data (nnz), b
+ * (k, n) and out (m, n) of another one: bool (or of ands), an integer's, float32, float64
+ * or complex. All are contiguous; out overlaps nothing. What lies in b where A stores
+ * nothing is not read. ACLNN_ERR_PARAM_INVALID: indptr does not ascend from 0 to nnz, an
+ * index is not in [0, k), or k is 2^31 or more. */
+int32_t aclnnxSparseMatmul(const aclnnxOperand *indptr, const aclnnxOperand *indices,
+                           const aclnnxOperand *data, const aclnnxOperand *b,
+                           const aclnnxOperand *out, int64_t m, int64_t k, int64_t n,
+                           int64_t nnz, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

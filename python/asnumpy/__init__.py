@@ -164,6 +164,7 @@ _SUBMODULES = frozenset(
         "ops",
         "polynomial",
         "random",
+        "sparse",
         "testing",
         "typing",
         "version",

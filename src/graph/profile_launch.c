@@ -169,6 +169,21 @@ static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
     return code;
 }
 
+static int32_t record_sparse(const aclnnxOperand *indptr, const aclnnxOperand *indices,
+                             const aclnnxOperand *data, const aclnnxOperand *b,
+                             const aclnnxOperand *out, int64_t m, int64_t k, int64_t n,
+                             int64_t nnz, void *stream) {
+    const int64_t in[2] = {k, n}, to[2] = {m, n};
+    asn_mark mark = asn_profile_begin_on_device();
+    int32_t code =
+        BELOW.aclnnxSparseMatmul(indptr, indices, data, b, out, m, k, n, nnz, stream);
+    end(mark, code, "sparse_matmul",
+        asn_operand_bytes(indices, 1, &nnz) + asn_operand_bytes(data, 1, &nnz) +
+            asn_operand_bytes(b, 2, in) + asn_operand_bytes(out, 2, to),
+        0);
+    return code;
+}
+
 static void install(asn_acl_api *table) {
     table->aclrtMemcpy = record_memcpy;
     if (table->aclnnxScan) table->aclnnxScan = record_scan;
@@ -178,6 +193,7 @@ static void install(asn_acl_api *table) {
     if (table->aclnnxLinalg) table->aclnnxLinalg = record_linalg;
     if (table->aclnnxInterp) table->aclnnxInterp = record_interp;
     if (table->aclnnxCorrelate) table->aclnnxCorrelate = record_correlate;
+    if (table->aclnnxSparseMatmul) table->aclnnxSparseMatmul = record_sparse;
 }
 
 void asn_record_layer(void) {

@@ -144,6 +144,7 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxSource);
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);
+    ASN_OPTIONAL(aclnnxSparseMatmul);
     ASN_OPTIONAL(aclnnxDescribe);
     ASN_OPTIONAL(aclnnxLaunch);
     ASN_OPTIONAL(aclnnxPoolWatch);

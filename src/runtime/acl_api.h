@@ -41,6 +41,7 @@ typedef struct {
     __typeof__(aclnnxSource) *aclnnxSource;
     __typeof__(aclnnxInterp) *aclnnxInterp;
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;
+    __typeof__(aclnnxSparseMatmul) *aclnnxSparseMatmul;
     __typeof__(aclnnxDescribe) *aclnnxDescribe;
     __typeof__(aclnnxLaunch) *aclnnxLaunch;
     __typeof__(aclnnxPoolWatch) *aclnnxPoolWatch;

@@ -21,7 +21,7 @@ from gen_docs import sections  # noqa: E402
 TEXTS = sections()
 WIDTH = 100
 # Modules whose examples need a library that the package itself does not.
-LIBRARIES = {"asnumpy.monitor.": "prometheus_client"}
+LIBRARIES = {"asnumpy.monitor.": "prometheus_client", "asnumpy.sparse.linalg.": "scipy"}
 
 
 # What is no callable of its own: NDArray, too, an alias of the class.

@@ -32,6 +32,7 @@
 #include "device/cpu/sort/keys_codecs.h"
 #include "device/cpu/sort/pick.h"
 #include "device/cpu/sort/sort_vector.h"
+#include "device/cpu/sparse/sparse.h"
 
 /* Made by tools/gen_kernels.py of ops.def, as far as the build has the set. */
 void asn_kernels_generated_baseline(asnd_kernels *k);
@@ -78,6 +79,8 @@ static const asnd_context baseline = {
     .tiles = false,
     .conv_f32 = NULL,
     .conv_f64 = NULL,
+    .sparse_f32 = NULL,
+    .sparse_f64 = NULL,
     .fft_f32 = &asn_fft_f32_baseline,
     .fft_f64 = &asn_fft_f64_baseline,
     .linalg_f32 = &asn_linalg_f32_baseline,
@@ -116,6 +119,8 @@ static const asnd_context avx2 = {
     .tiles = false,
     .conv_f32 = &asn_conv_f32_avx2,
     .conv_f64 = &asn_conv_f64_avx2,
+    .sparse_f32 = &asn_sparse_f32_avx2,
+    .sparse_f64 = &asn_sparse_f64_avx2,
     .fft_f32 = &asn_fft_f32_avx2,
     .fft_f64 = &asn_fft_f64_avx2,
     .linalg_f32 = &asn_linalg_f32_avx2,
@@ -154,6 +159,8 @@ static const asnd_context avx512 = {
     .tiles = true,         /* with AMX */
     .conv_f32 = &asn_conv_f32_avx512,
     .conv_f64 = &asn_conv_f64_avx512,
+    .sparse_f32 = &asn_sparse_f32_avx512,
+    .sparse_f64 = &asn_sparse_f64_avx512,
     .fft_f32 = &asn_fft_f32_avx512,
     .fft_f64 = &asn_fft_f64_avx512,
     .linalg_f32 = &asn_linalg_f32_avx512,

@@ -71,6 +71,9 @@ typedef struct {
     /* nn: convolution without patches (conv_direct.h), or NULL. */
     const struct asnd_conv_loops *conv_f32, *conv_f64;
 
+    /* sparse: rows of a sparse product (sparse.h), or NULL. */
+    const struct asnd_sparse_loops *sparse_f32, *sparse_f64;
+
     /* fft (fft_plan.h) and linalg (linalg_lanes.h): one line or matrix per lane. */
     const struct asnd_fft_kernels *fft_f32, *fft_f64;
     const struct asnd_linalg_kernels *linalg_f32, *linalg_f64;

@@ -246,6 +246,24 @@ static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
     return code;
 }
 
+static int32_t record_sparse(const aclnnxOperand *indptr, const aclnnxOperand *indices,
+                             const aclnnxOperand *data, const aclnnxOperand *b,
+                             const aclnnxOperand *out, int64_t m, int64_t k, int64_t n,
+                             int64_t nnz, void *stream) {
+    int32_t code =
+        BELOW.aclnnxSparseMatmul(indptr, indices, data, b, out, m, k, n, nnz, stream);
+    asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_SPARSE, 5);
+    if (!s) return code;
+    aclnnxOperand all[5] = {*indptr, *indices, *data, *b, *out};
+    s->name = s->pole = "sparse_matmul";
+    s->call.n = n;
+    s->call.m = m;
+    s->call.first = k;
+    s->elements = nnz;
+    s->call.operands = keep_operands(s, all, 5, 1, 1);
+    return code;
+}
+
 /* Functions that the device lacks stay NULL. */
 void asn_capture_install(asn_acl_api *table) {
     asn_capture_install_handles(table);
@@ -257,4 +275,5 @@ void asn_capture_install(asn_acl_api *table) {
     if (table->aclnnxLinalg) table->aclnnxLinalg = record_linalg;
     if (table->aclnnxInterp) table->aclnnxInterp = record_interp;
     if (table->aclnnxCorrelate) table->aclnnxCorrelate = record_correlate;
+    if (table->aclnnxSparseMatmul) table->aclnnxSparseMatmul = record_sparse;
 }

@@ -49,6 +49,7 @@ typedef enum {
     ASN_STEP_LINALG,
     ASN_STEP_INTERP,
     ASN_STEP_CORRELATE,
+    ASN_STEP_SPARSE,
     ASN_STEP_HOST
 } asn_replay_kind;
 
@@ -111,7 +112,7 @@ typedef struct {
             int32_t op, ndim, axis, indices, num_kth, kind, options, num_batch;
             int32_t index_ndim, num_indices;
             double left, right, scale;
-            int64_t n, m, first;
+            int64_t n, m, first; /* of SPARSE: columns, rows, rows of the dense one */
             int64_t *shape, *other_shape, *kth;
             aclnnxOperand *operands;
             aclnnxTensor *tensors; /* of LINALG */

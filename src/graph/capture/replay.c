@@ -227,6 +227,9 @@ static int run_relative(asn_replay_step *s, char *const *bases, uint32_t *sink) 
     case ASN_STEP_INTERP:
         return asn_acl.aclnnxInterp(&o[0], &o[1], &o[2], &o[3], s->call.n, s->call.m,
                                     s->call.left, s->call.right, stream);
+    case ASN_STEP_SPARSE:
+        return asn_acl.aclnnxSparseMatmul(&o[0], &o[1], &o[2], &o[3], &o[4], s->call.m,
+                                          s->call.first, s->call.n, s->elements, stream);
     default:
         return asn_acl.aclnnxCorrelate(&o[0], &o[1], &o[2], s->call.n, s->call.m,
                                        s->call.first, s->elements, stream);

@@ -69,6 +69,12 @@ ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
 ASN_CHECK_RESULT asn_status asn_correlate(asn_array *result, const asn_array *a,
                                           const asn_array *v, int64_t first,
                                           int64_t count);
+/* A b for A in CSR (aclnnxSparseMatmul): indptr (m + 1, at least 1) and indices of one
+ * dtype, int32 or int64, data as long as indices; b of two dimensions and data's dtype.
+ * UNSUPPORTED where the device has no such operation on that dtype. */
+ASN_CHECK_RESULT asn_status asn_sparse_matmul(asn_array *result, const asn_array *indptr,
+                                              const asn_array *indices,
+                                              const asn_array *data, const asn_array *b);
 /* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
 ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
                                          const asn_array *weights, int64_t minlength);

@@ -1,6 +1,6 @@
 /* L2 graph: operations of the device on whole lines of elements, in one call each:
- * linear interpolation, sliding products (see families.h). Operands are contiguous, or
- * packed first.
+ * linear interpolation, sliding products, products of sparse matrices (see families.h).
+ * Operands are contiguous, or packed first.
  */
 #include "graph/operators/families.h"
 #include "graph/opcodes.h"
@@ -10,7 +10,7 @@
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
 
-enum { MOST_LINES = 3 };
+enum { MOST_LINES = 4 };
 
 /* `a` itself or a packed copy. */
 static asn_status packed_line(asn_array *line, const asn_array *a) {
@@ -46,6 +46,15 @@ static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
     return asn_acl.aclnnxCorrelate(&o[0], &o[1], &o[2], lines[0].layout.size,
                                    lines[1].layout.size, numbers->first, out->size,
                                    asn_stream());
+}
+
+/* aclnnxSparseMatmul on indptr, indices, data and b. */
+static int call_sparse(const aclnnxOperand *o, const asn_array *lines,
+                       const asn_layout *out, const line_numbers *numbers) {
+    (void)numbers;
+    return asn_acl.aclnnxSparseMatmul(&o[0], &o[1], &o[2], &o[3], &o[4], out->shape[0],
+                                      lines[3].layout.shape[0], out->shape[1],
+                                      lines[1].layout.size, asn_stream());
 }
 
 /* The call, with the library's lock held. `result` has its layout, and memory from here
@@ -120,4 +129,18 @@ asn_status asn_correlate(asn_array *result, const asn_array *a, const asn_array 
     ASN_TRY(asn_array_new(result, dtype, 1, &count, 'C'));
     return run_lines(result, from, 2, call_correlate, &(line_numbers){.first = first},
                      "correlate");
+}
+
+/* (Contract in families.h.) Halves have no loop. */
+asn_status asn_sparse_matmul(asn_array *result, const asn_array *indptr,
+                             const asn_array *indices, const asn_array *data,
+                             const asn_array *b) {
+    const asn_array *from[] = {indptr, indices, data, b};
+    const asn_dtype dtype = (asn_dtype)data->layout.dtype;
+    ASN_TRY(asn_device_open());
+    if (!asn_fuse_enabled() || !asn_acl.aclnnxSparseMatmul || asn_is_half(dtype))
+        return absent("sparse_matmul");
+    const int64_t shape[2] = {indptr->layout.size - 1, b->layout.shape[1]};
+    ASN_TRY(asn_array_new(result, dtype, 2, shape, 'C'));
+    return run_lines(result, from, 4, call_sparse, &(line_numbers){0}, "sparse_matmul");
 }

@@ -21,6 +21,7 @@
 #include "device/cpu/loops/scan.h"
 #include "device/cpu/nn/slide.h"
 #include "device/cpu/sort/sort.h"
+#include "device/cpu/sparse/sparse.h"
 #include "device/opbase/executor.h"
 
 /* An operand as a call describes it. */
@@ -302,6 +303,30 @@ ASN_API int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
     if (status != ASN_OK) return asnop_fail(status);
     numbers[r.num_numbers++] = first;
     return request_submit(&r, NULL, stream);
+}
+
+static asn_status run_sparse(const request *r) {
+    asnd_nd v[5];
+    for (int i = 0; i < 5; i++)
+        v[i] = nd_of(&r->views[i]);
+    return asn_cpu_sparse_matmul(&v[0], &v[1], &v[2], &v[3], &v[4]);
+}
+
+/* Every row of A, by its stored elements, times b. */
+ASN_API int32_t aclnnxSparseMatmul(const aclnnxOperand *indptr,
+                                   const aclnnxOperand *indices,
+                                   const aclnnxOperand *data, const aclnnxOperand *b,
+                                   const aclnnxOperand *out, int64_t m, int64_t k,
+                                   int64_t n, int64_t nnz, void *stream) {
+    int64_t numbers[14], rows = m + 1, in[2] = {k, n}, to[2] = {m, n};
+    request r;
+    request_init(&r, "aclnnxSparseMatmul", run_sparse, numbers);
+    asn_status status = add_view(&r, "indptr", indptr, 1, &rows);
+    if (status == ASN_OK) status = add_view(&r, "indices", indices, 1, &nnz);
+    if (status == ASN_OK) status = add_view(&r, "data", data, 1, &nnz);
+    if (status == ASN_OK) status = add_view(&r, "b", b, 2, in);
+    if (status == ASN_OK) status = add_view(&r, "out", out, 2, to);
+    return status == ASN_OK ? request_submit(&r, NULL, stream) : asnop_fail(status);
 }
 
 /* views: self, values, then the indices. */
