@@ -47,6 +47,16 @@ static void test_getters(void) {
     CHECK_OK(aclGetViewShape(t, &dims, &n));
     CHECK(n == 12 && dims[11] == 3);
     free(dims);
+    /* A storage that was reckoned from the last element of nothing. */
+    const int64_t nothing[2] = {0, 128}, one[2] = {1, 128}, before = -127;
+    CHECK_OK(aclInitTensor(t, nothing, 2, ACL_INT8, NULL, 0, ACL_FORMAT_ND, &before, 1,
+                           data));
+    CHECK_OK(aclGetStorageShape(t, &dims, &n));
+    CHECK(n == 1 && dims[0] == 0);
+    free(dims);
+    CHECK_ERROR(
+        aclInitTensor(t, one, 2, ACL_INT8, NULL, 0, ACL_FORMAT_ND, &before, 1, data),
+        ACLNN_ERR_PARAM_INVALID);
     CHECK_OK(aclDestroyTensor(t));
 }
 

@@ -61,7 +61,7 @@ static void test_memory(void) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         unsigned char *p = NULL;
         CHECK_OK(aclrtMalloc((void **)&p, sizes[i], policies[i % 3]));
-        CHECK(p != NULL && (uintptr_t)p % 64 == 0);
+        CHECK(p != NULL && (uintptr_t)p % 512 == 0);
         CHECK_OK(aclrtMemset(p, sizes[i], 0x5a, sizes[i]));
         CHECK(p[0] == 0x5a && p[sizes[i] - 1] == 0x5a);
         CHECK_OK(aclrtGetMemInfo(ACL_HBM_MEM, &during, &total));

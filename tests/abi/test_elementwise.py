@@ -1,5 +1,6 @@
 """Elementwise operators against NumPy, through CANN's interface: values, dtypes, layouts, errors."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -207,3 +208,16 @@ def test_errors(call, code):
     with pytest.raises(AclError) as error:
         call()
     assert error.value.code == code and len(error.value.message) > 15, error.value
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float16, 11), (ml_dtypes.bfloat16, 8)])
+def test_several_steps_on_halves_are_rounded_once(dtype, digits):
+    """softplus of 15 passes through e^15, which is no float16; hardsigmoid's steps would each round."""
+    x = np.linspace(-12, 19, 4001).astype(dtype)
+    wide = x.astype(np.float64)
+    for name, args, want in (
+        ("Softplus", (1.0, 20.0), np.log1p(np.exp(wide))),
+        ("Hardsigmoid", (), np.clip((wide + 3) / 6, 0, 1)),
+    ):
+        got = run(name, x, *args, np.zeros_like(x)).astype(np.float64)
+        np.testing.assert_allclose(got, want, rtol=1.01 * 2.0**-digits, atol=2.0**-25)

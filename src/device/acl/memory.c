@@ -6,11 +6,11 @@
  * double free, a foreign pointer or the wrong kind of free an error code instead of a
  * crash. blocks.c has them in order too, for addresses inside of one.
  *
- * Blocks are 64-byte aligned and rounded up to 64 bytes; from 2 MiB on they are mapped on
- * their own, 2 MiB-aligned with huge pages requested unless the policy forbids them:
- * first touch runs at 10.8 GB/s then, against 1.8 GB/s. ASNUMPY_CPU_MEMORY=bytes limits
- * the device's memory (default: the machine's), so that a program's out-of-memory path
- * can be tested.
+ * Blocks begin at multiples of 512 bytes (llama.cpp's allocator counts on 128) and are
+ * rounded up to 64; from 2 MiB on they are mapped on their own, 2 MiB-aligned with huge
+ * pages requested unless the policy forbids them: first touch runs at 10.8 GB/s then,
+ * against 1.8 GB/s. ASNUMPY_CPU_MEMORY=bytes limits the device's memory (default: the
+ * machine's), so that a program's out-of-memory path can be tested.
  */
 #include "device/acl/internal.h"
 
@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64, KIND_DEVICE = 1, KIND_HOST = 2 };
+enum { ALIGNMENT = 512, UNIT = 64, KIND_DEVICE = 1, KIND_HOST = 2 };
 static const size_t HUGE = (size_t)2 << 20;
 
 typedef struct {
@@ -124,13 +124,14 @@ static void block_free(uintptr_t address, size_t size) {
 
 /* Rounded up; 0: too large. */
 static size_t block_size(size_t size) {
-    size_t unit = map_large && size >= HUGE ? 4096 : ALIGNMENT;
+    size_t unit = map_large && size >= HUGE ? 4096 : UNIT;
     return size > SIZE_MAX - HUGE * 2 ? 0 : (size + unit - 1) & ~(unit - 1);
 }
 
 static void *block_new(size_t rounded, bool huge) {
     if (map_large && rounded >= HUGE) return block_map(rounded, huge);
-    return aligned_alloc(ALIGNMENT, rounded);
+    void *p;
+    return posix_memalign(&p, ALIGNMENT, rounded) == 0 ? p : NULL;
 }
 
 /* Host memory is not limited. */
@@ -282,7 +283,7 @@ static aclError device_new(const char *function, void **p, size_t size,
                                : code;
 }
 
-/* Allocates device memory, 64-byte aligned, not initialised; freed with aclrtFree. */
+/* Allocates device memory, 512-byte aligned, not initialised; freed with aclrtFree. */
 ASN_API aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMallocPolicy policy) {
     return device_new("aclrtMalloc", devPtr, size, policy);
 }

@@ -12,10 +12,10 @@
 
 #include "base/alloc.h"
 
-/* 0 when `count` extents are not negative and, unless one is 0, have a product that fits
- * int64. */
+/* 0 when `count` extents are at least `least` and, unless one is 0 or less, have a product
+ * that fits int64. */
 static aclnnStatus dims_check(const char *where, const char *name, const int64_t *dims,
-                              uint64_t count) {
+                              uint64_t count, int64_t least) {
     if (count > ASN_TENSOR_MAX_DIMS)
         return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: %llu %s dimensions; at most %d",
                          where, (unsigned long long)count, name, ASN_TENSOR_MAX_DIMS);
@@ -25,10 +25,10 @@ static aclnnStatus dims_check(const char *where, const char *name, const int64_t
     int64_t size = 1;
     bool empty = false;
     for (uint64_t i = 0; i < count; i++) {
-        if (dims[i] < 0)
+        if (dims[i] < least)
             return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: %s dimension %llu is %lld",
                              where, name, (unsigned long long)i, (long long)dims[i]);
-        empty |= dims[i] == 0;
+        empty |= dims[i] <= 0;
         if (!empty && !asn_mul_size(size, dims[i], &size))
             return asnrtFail(ACLNN_ERR_PARAM_INVALID,
                              "%s: the %s shape has more elements than can be counted",
@@ -63,16 +63,24 @@ static void strides_set(aclTensor *t, const int64_t *strides) {
     }
 }
 
+static bool is_empty(const int64_t *dims, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        if (dims[i] == 0) return true;
+    return false;
+}
+
 /* Everything is checked before the tensor changes, so that aclInitTensor fails without a
- * trace. */
+ * trace. Programs reckon the storage from the last element, 1 + the sum of (extent - 1)
+ * times stride, which is negative for views that are empty: it is nothing then. */
 static aclnnStatus tensor_fill(const char *where, aclTensor *t, const int64_t *viewDims,
                                uint64_t viewDimsNum, aclDataType dataType,
                                const int64_t *stride, int64_t offset, aclFormat format,
                                const int64_t *storageDims, uint64_t storageDimsNum,
                                void *data) {
-    aclnnStatus code = dims_check(where, "view", viewDims, viewDimsNum);
+    aclnnStatus code = dims_check(where, "view", viewDims, viewDimsNum, 0);
     if (code == ACLNN_SUCCESS)
-        code = dims_check(where, "storage", storageDims, storageDimsNum);
+        code = dims_check(where, "storage", storageDims, storageDimsNum,
+                          is_empty(viewDims, viewDimsNum) ? INT64_MIN : 0);
     if (code != ACLNN_SUCCESS) return code;
     if (offset < 0)
         return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: offset is %lld", where,
@@ -82,7 +90,7 @@ static aclnnStatus tensor_fill(const char *where, aclTensor *t, const int64_t *v
     for (uint64_t i = 0; i < viewDimsNum; i++)
         t->shape[i] = viewDims[i];
     for (uint64_t i = 0; i < storageDimsNum; i++)
-        t->storage[i] = storageDims[i];
+        t->storage[i] = storageDims[i] > 0 ? storageDims[i] : 0;
     strides_set(t, stride);
     t->dtype = (uint8_t)asn_dtype_from_acl(dataType);
     t->acl_dtype = dataType;

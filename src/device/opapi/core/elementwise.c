@@ -2,8 +2,8 @@
  *
  * The loop dtype is CANN's promotion of the tensors, then of the scalars
  * (promotion.json), completed by NumPy's rules. Where a step has no loop for it, integers
- * are computed in float32, or float64 when that is the output's dtype. Inputs of other
- * dtypes are converted in the program itself; a predicate's bool is converted where a
+ * are computed in float32, or float64 when that is the output's dtype; several steps on
+ * halves are computed in float32. Inputs of other dtypes are converted in the program itself; a predicate's bool is converted where a
  * step needs a number.
  *
  * The program is made in phase 1, in the executor's memory, and only its addresses are
@@ -94,13 +94,19 @@ static asn_dtype promoted(const asnd_call *c, const asnd_ew *ew) {
     return t;
 }
 
+/* Steps on halves are computed in float32 and rounded once, at the end: softplus's
+ * exponential passes what a float16 holds where its logarithm does not. */
+static bool needs_wide(const asnd_ew *ew, asn_dtype t) {
+    return asn_is_half(t) && ew->num_steps > 1 && all_loops(ew, ASN_F32);
+}
+
 /* `floats`: the operator is one of real analysis (a sine, a quotient), whatever loops
  * integers have; `inverts`: with an output of floats it is. An expression of no tensors
  * takes the output's dtype. */
 static asn_status choose_loop(builder *b, asn_dtype out) {
     asn_dtype t = promoted(b->c, b->ew);
     if (t == ASN_DTYPE_NONE) t = out;
-    b->loop = t;
+    b->loop = needs_wide(b->ew, t) ? ASN_F32 : t;
     bool detour =
         (b->ew->floats || (b->ew->inverts && asn_is_inexact(out))) && !asn_is_inexact(t);
     if (!detour && all_loops(b->ew, t)) return ASN_OK;
