@@ -49,8 +49,8 @@ static void test_getters(void) {
     free(dims);
     /* A storage that was reckoned from the last element of nothing. */
     const int64_t nothing[2] = {0, 128}, one[2] = {1, 128}, before = -127;
-    CHECK_OK(aclInitTensor(t, nothing, 2, ACL_INT8, NULL, 0, ACL_FORMAT_ND, &before, 1,
-                           data));
+    CHECK_OK(
+        aclInitTensor(t, nothing, 2, ACL_INT8, NULL, 0, ACL_FORMAT_ND, &before, 1, data));
     CHECK_OK(aclGetStorageShape(t, &dims, &n));
     CHECK(n == 1 && dims[0] == 0);
     free(dims);

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 
-/* 0 when `count` extents are at least `least` and, unless one is 0 or less, have a product
- * that fits int64. */
+/* 0 when `count` extents are at least `least` and, unless one is 0 or less, have a
+ * product that fits int64. */
 static aclnnStatus dims_check(const char *where, const char *name, const int64_t *dims,
                               uint64_t count, int64_t least) {
     if (count > ASN_TENSOR_MAX_DIMS)

@@ -3,8 +3,8 @@
  * The loop dtype is CANN's promotion of the tensors, then of the scalars
  * (promotion.json), completed by NumPy's rules. Where a step has no loop for it, integers
  * are computed in float32, or float64 when that is the output's dtype; several steps on
- * halves are computed in float32. Inputs of other dtypes are converted in the program itself; a predicate's bool is converted where a
- * step needs a number.
+ * halves are computed in float32. Inputs of other dtypes are converted in the program
+ * itself; a predicate's bool is converted where a step needs a number.
  *
  * The program is made in phase 1, in the executor's memory, and only its addresses are
  * filled in when it runs: a repeated executor costs no planning. A tensor that is read
