@@ -3,7 +3,6 @@
  * whose layout is the plain one here. The rules are those of CANN's public documentation
  * of these functions. Declared in acl_meta.h, which every operator's header includes.
  */
-#include "array/layout.h"
 #include "base/alloc.h"
 #include "device/opbase/object.h"
 
