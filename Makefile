@@ -68,6 +68,7 @@ test-full: test
 	$(MAKE) screenshots
 	$(MAKE) newcomers
 	$(MAKE) test-torch
+	tests/llama/run.sh
 	$(BUILD)/tests/c/test_cpu_math full
 	$(PY) tools/check_rows.py build build/check_rows
 	bash tools/sanitize.sh

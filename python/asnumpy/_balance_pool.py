@@ -66,18 +66,22 @@ class PoolStatistics:
 
     @property
     def regions(self):
+        """Regions: pieces of work that the caller shares with workers."""
         return self._since("regions")
 
     @property
     def chunks(self):
+        """Pieces that threads claimed from the regions, one at a time."""
         return self._since("chunks")
 
     @property
     def seconds(self):
+        """The time of the regions, in seconds."""
         return self._since("span") / 1e9
 
     @property
     def busy(self):
+        """Seconds that each thread computed: first all callers together, then each worker."""
         self._since("span")
         before = self._begun[-1]
         now = (self._ended or _core._pool_times())[-1]
@@ -86,11 +90,13 @@ class PoolStatistics:
 
     @property
     def load_imbalance(self):
+        """The mean of max ``|busy - mean|`` / mean over the regions' threads, by time; 0.0 without one."""
         mean = self._since("mean")
         return self._since("lost") / mean if mean else 0.0
 
     @property
     def utilization(self):
+        """Busy seconds / (seconds x threads) over the regions; 1.0 without one."""
         room = self._since("room")
         return sum(self.busy) * 1e9 / room if room else 1.0
 
