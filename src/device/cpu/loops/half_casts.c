@@ -1,8 +1,8 @@
 /* CPU device: conversions between float16 and float32 in C (see half_casts.h).
  *
  * The arithmetic is base/half.h's, on bits; it raises no floating-point exceptions, so
- * overflow and underflow of a narrowing are raised here, as the machines' instructions
- * do.
+ * overflow and underflow of a narrowing, and invalid of a signaling NaN that is widened,
+ * are raised here, as the machines' instructions do.
  */
 #include "device/cpu/loops/half_casts.h"
 
@@ -16,9 +16,14 @@ enum { BLOCK = 256 };
 
 void asn_loop_f16_to_f32(int64_t n, void *dst, const void *a, const void *b,
                          const void *c) {
+    const uint16_t *in = a;
+    bool signaling = false;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        ((float *)dst)[i] = asn_f16_to_f32(((const uint16_t *)a)[i]);
+    for (int64_t i = 0; i < n; i++) {
+        ((float *)dst)[i] = asn_f16_to_f32(in[i]);
+        signaling |= (in[i] & 0x7e00) == 0x7c00 && (in[i] & 0x1ff);
+    }
+    if (signaling) asn_fp_raise(FE_INVALID);
 }
 
 void asn_loop_f32_to_f16(int64_t n, void *dst, const void *a, const void *b,

@@ -1,6 +1,6 @@
 """Sparse times dense: AsNumpy, its dense product, SciPy and PyTorch beside each other.
 
-usage: benchmarks/sparse.py [--rows 2048] [--columns 512] [--repeats 9] [--threads N]
+usage: benchmarks/sparse_products.py [--rows 2048] [--columns 512] [--repeats 9] [--threads N]
 
 A (rows, rows) in CSR at several densities by (rows, columns), float32; one uneven case has a
 tenth of its elements in one row in a hundred. Medians of interleaved repeats, in milliseconds; the
