@@ -2,9 +2,6 @@
 
 import gc
 import json
-import os
-import subprocess
-import sys
 import threading
 import warnings
 
@@ -14,6 +11,7 @@ import pytest
 from asnumpy import acl, memory
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import fresh
 
 HOST = asnumpy.empty(0).device == "cpu"  # the host reaches the device's memory
 
@@ -23,16 +21,6 @@ STRICT = {
     "ASNUMPY_DEVICE": "ascend",
     "ASNUMPY_CANN_STRICT": "1",
 }
-
-
-def fresh(code, more=None):
-    """What the code prints in a process of its own, with more in its environment."""
-    environment = {**os.environ, **(more or {})}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # ---- statistics

@@ -44,7 +44,8 @@ def host(x):
 
 
 def same(ours, expected):
-    """Equal shapes, dtypes and elements; sparse where SciPy's is, and of its class."""
+    """Equal shapes, dtypes and elements; sparse where SciPy's is, and of its class. Sums of whole numbers are exact;
+    what is inexact beyond (means, functions) is within a few units of the last place of the largest element, or of 1."""
     if theirs.issparse(expected):
         assert isinstance(ours, sparse.sparray), type(ours)
         assert isinstance(ours, sparse.spmatrix) == isinstance(expected, theirs.spmatrix)
@@ -52,7 +53,13 @@ def same(ours, expected):
         assert not isinstance(ours, sparse.sparray), type(ours)
     a, b = host(ours), host(expected)
     assert a.shape == b.shape and a.dtype == b.dtype, (a.shape, b.shape, a.dtype, b.dtype)
-    np.testing.assert_allclose(a, b, rtol=1e-5)
+    exact = b.dtype.kind in "biu"
+    bound = (
+        0
+        if exact
+        else 8 * np.finfo(b.dtype).eps * max(1, np.abs(b).max(initial=0, where=np.isfinite(b)))
+    )
+    np.testing.assert_allclose(a, b, rtol=0, atol=bound)
 
 
 @st.composite
@@ -82,8 +89,10 @@ def test_conversions(one, to):
     same(a.T, b.T)
     same(a.count_nonzero(), b.count_nonzero())
     if to in ("csr", "csc"):
-        expected = getattr(b, f"to{to}")()
+        # SciPy's BSR chooses blocks of several elements, zeros among them
+        expected = getattr(b if name != "bsr" else b.tobsr((1, 1)), f"to{to}")()
         expected.sum_duplicates()
+        expected.eliminate_zeros() if name == "bsr" else None
         assert converted.nnz == expected.nnz
         for part in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(converted, part), getattr(expected, part))
@@ -136,7 +145,8 @@ def test_two_arrays(one, other, name):
         "add", "sub", "mul", "ne", "eq"):  # fmt: skip
         return
     (a, b), (c, d) = pair(x, one[1]), pair(y, other[1])
-    same(op(a, c), op(b, d))
+    # SciPy 1.17 adds DIA of two dtypes in the dtype of the longer one, or fails
+    same(op(a, c), op(b.tocsr() if (one[1], other[1]) == ("dia", "dia") else b, d))
     if name in ("add", "sub"):
         same(op(a, y), op(x, y))
     if name in ("ne", "mul"):
@@ -182,9 +192,10 @@ def test_products(one, other, width, dtype):
     y = dense_values(rng, (one[0].shape[1], width), dtype, 0.7)
     same(a @ y, b @ y)
     same(a @ asnumpy.array(y), b @ y)
-    same(a @ y[:, :1].reshape(-1)[: y.shape[0]], b @ y[:, :1].reshape(-1)) if width else None
+    # SciPy 1.17: a product of no columns by a vector is a scalar of COO, empty products of DIA fail
+    same(a @ y[:, 0], b.tocsr() @ y[:, 0]) if width else None
     c, d = pair(y, other)
-    same(a @ c, b.tocsr() @ d.tocsr())  # SciPy 1.17 fails on empty products of DIA
+    same(a @ c, b.tocsr() @ d.tocsr())
     x = np.ascontiguousarray(y.T)
     same(x @ a.T, x @ b.T)
     same(asnumpy.array(x) @ a.T, x @ b.T)

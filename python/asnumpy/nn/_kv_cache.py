@@ -7,6 +7,20 @@ import numpy as np
 from .. import _core
 
 
+def _integers(value, times, name):
+    """A tuple of ints: an int `times` times, or the members of a sequence. TypeError for anything else."""
+    try:
+        return (operator.index(value),) * times
+    except TypeError:
+        pass
+    try:
+        return tuple(map(operator.index, value))
+    except TypeError:
+        raise TypeError(
+            f"KVCache: {name} is {value!r}; it may be an integer or a sequence of integers"
+        ) from None
+
+
 class KVCache:
     """Keys and values of the tokens that a language model has seen, and attention over them.
 
@@ -99,11 +113,7 @@ class KVCache:
 
     def _named(self, sequences):
         """A sequence or several as a tuple; None: all that are in use."""
-        if sequences is None:
-            return tuple(self._sequences)
-        if isinstance(sequences, (int, np.integer)):
-            return (int(sequences),)
-        return tuple(int(operator.index(s)) for s in sequences)
+        return tuple(self._sequences) if sequences is None else _integers(sequences, 1, "sequences")
 
     def update(self, layer, k, v, position, sequences=None):
         """Appends tokens' keys and values to a layer of the cache.
@@ -144,10 +154,7 @@ class KVCache:
         ValueError: KVCache.update: position 5, but layer 0 of sequence 0 is at 3: there would be a gap
         """
         named = self._named(sequences)
-        if isinstance(position, (int, np.integer)):
-            positions = (int(position),) * len(named)
-        else:
-            positions = tuple(int(operator.index(p)) for p in position)
+        positions = _integers(position, len(named), "position")
         _core._kv_update(self._cache, layer, _core.asarray(k), _core.asarray(v), named, positions)
 
     def attention(self, layer, q, sequences=None, *, scale=None):

@@ -1,7 +1,8 @@
 """Sparse arrays with SciPy's interface, whose parts are asnumpy's arrays: CSR, CSC, COO, BSR, DIA."""
 
 from . import linalg
-from ._base import SparseEfficiencyWarning, SparseWarning, sparray
+from ._base import sparray
+from ._common import SparseEfficiencyWarning, SparseWarning
 from ._construct import (
     block_array,
     block_diag,

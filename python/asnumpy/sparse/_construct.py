@@ -7,7 +7,8 @@ import numpy as _np
 from .. import _core
 from .._core import arange, asarray, concatenate
 from .._joining import atleast_1d, atleast_2d
-from ._base import ours, sparray
+from ._base import sparray
+from ._common import ours
 from ._formats import (  # noqa: F401
     coo_array,
     coo_matrix,

@@ -9,7 +9,8 @@ import numpy as _np
 from .. import _core
 from .._core import arange, argsort, asarray, zeros
 from .._joining import atleast_2d
-from ._base import narrow, ours, sparray
+from ._base import sparray
+from ._common import narrow, ours
 from ._indices import (
     ascends,
     data_dtype,
