@@ -50,6 +50,19 @@ ASNUMPY_API asnp_status asnp_register_aten_op(const char *name, asnp_operator fu
 /* VALUE: there is none, or it is built in. device may be NULL. */
 ASNUMPY_API asnp_status asnp_unregister(const char *name, const char *device,
                                         asnp_dtype dtype, int32_t priority);
+/* Whether a registration also takes the place of the ufunc of its name (or of its ATen
+ * name): in asnp_ufunc, asnp_ufunc_into, asnp_unary, asnp_binary, asnp_add and their
+ * like, for arrays for which it is registered. Only the computing is replaced: the
+ * function is called with arrays of the dtypes of the ufunc's loop, each of its own shape
+ * (a number is an array of no dimensions), and makes arrays of the loop's result dtype
+ * and of the shape to which those broadcast; TYPE where it does not. Calls that the ufunc
+ * refuses are left to it. While it runs, its thread reaches the built-in under the
+ * ufunc's name. Nothing is paid while nothing is replaced. on: 1, or 0 to leave the
+ * place, as asnp_unregister does. VALUE: no such registration; the name is no ufunc's
+ * ("where" is none here); one for everything whose priority is not above the built-in's,
+ * 0. */
+ASNUMPY_API asnp_status asnp_replace(const char *name, const char *device,
+                                     asnp_dtype dtype, int32_t priority, int32_t on);
 /* What a call with arrays of a dtype (NONE: no arrays) on a device (NULL: the one in use)
  * would take; its strings stay until it is removed. VALUE: nothing fits. */
 ASNUMPY_API asnp_status asnp_find(const char *name, const char *device, asnp_dtype dtype,

@@ -75,12 +75,16 @@ class For {
     For &dtype(asnp_dtype value) noexcept { return dtype_ = value, *this; }
     For &device(std::string value) { return device_ = std::move(value), *this; }
     For &priority(int32_t value) noexcept { return priority_ = value, *this; }
+    /* In the place of the ufunc of the name, too (asnp_replace): asnp_add and its like.
+     */
+    For &replace(bool value = true) noexcept { return replace_ = value, *this; }
 
   private:
     friend class Registration;
     asnp_dtype dtype_ = ASNP_DTYPE_NONE;
     std::string device_; // "cpu", "ascend", perhaps with a number; empty: any
     int32_t priority_ = 0;
+    bool replace_ = false;
 };
 
 namespace detail {
@@ -125,8 +129,9 @@ inline asnp_status call(int32_t num_in, asnp_array *const *in, int32_t num_out,
 class Registration {
   public:
     Registration() noexcept = default;
-    /* InvalidArgument: another device, no callable. DeviceError: the name is taken for
-     * that device, dtype and priority; the sentence says by whom. */
+    /* InvalidArgument: another device, no callable, a name that replaces nothing.
+     * DeviceError: the name is taken for that device, dtype and priority; the sentence
+     * says by whom. */
     Registration(std::string name, Implementation function, const For &what = For(),
                  const char *file = nullptr, int line = 0)
         : name_(std::move(name)), what_(what) {
@@ -148,6 +153,13 @@ class Registration {
         check(asnp_register(&r));
         kept.release(); // the registry ends it
         active_ = true;
+        if (!what_.replace_) return;
+        auto status =
+            asnp_replace(name_.c_str(), device(), what_.dtype_, what_.priority_, 1);
+        if (status == ASNP_OK) return;
+        std::string sentence = asnp_message();
+        remove(); // whose own success would be the last word
+        detail::raise(status, sentence);
     }
     Registration(Registration &&other) noexcept
         : name_(std::move(other.name_)), what_(std::move(other.what_)),

@@ -8,10 +8,11 @@
  * names (aten.c) answer with what is registered for either name.
  *
  * Names are not bound to the table's: an operator may be of any name, and one of the
- * table's name replaces the ufunc in asnp_call, for the arrays that it is registered for.
+ * table's name replaces the ufunc in asnp_call, for the arrays that it is registered for;
+ * where asnp_replace said so, in the ufuncs' own functions, too (replaced.c).
  */
 #include "capi/aten.h"
-#include "capi/capi.h"
+#include "capi/replaced.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ typedef struct entry {
     uint32_t hash;       /* of the name */
     place at;
     int64_t rank;
-    struct entry *next; /* in its chain, of the same or a lower rank */
+    struct entry *next;   /* in its chain, of the same or a lower rank */
+    const char *replaces; /* the ufunc whose place it takes (asnp_replace), or NULL */
 } entry;
 
 /* Guarded by the library's lock; kept until the process ends. */
@@ -91,6 +93,14 @@ static int64_t rank_of(place at, asnp_dtype dtype, int32_t priority) {
     int device = at.kind == ANYWHERE ? 0 : at.number >= 0 ? 2 : 1;
     return (int64_t)((dtype != ASNP_DTYPE_NONE) * 3 + device) * ((int64_t)1 << 33) +
            priority;
+}
+
+_Atomic int32_t asn_capi_replacing;
+
+/* Puts an entry into a ufunc's place (NULL: takes it out of the one it has). */
+static void set_replaces(entry *e, const char *ufunc) {
+    asn_capi_replacing += (ufunc != NULL) - (e->replaces != NULL);
+    e->replaces = ufunc;
 }
 
 /* Before the first registration there are no chains. */
@@ -253,8 +263,40 @@ asnp_status asnp_unregister(const char *name, const char *device, asnp_dtype dty
     memmove(&registry.order[i], &registry.order[i + 1],
             (size_t)(registry.count - i) * sizeof *registry.order);
     registry.version++;
+    set_replaces(e, NULL);
     if (e->r.release) e->r.release(e->r.context);
     entry_free(e);
+    return ASN_OK;
+}
+
+/* What is for everything must come before the built-in in asnp_call, too, or the two
+ * would disagree. */
+asnp_status asnp_replace(const char *name, const char *device, asnp_dtype dtype,
+                         int32_t priority, int32_t on) {
+    NEED(name);
+    IN_LIBRARY;
+    place at = place_of(device);
+    entry *e = exact(name, at, dtype, priority);
+    asn_built_in own;
+    if (!e)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "operator '%s' is not registered so with priority %d", name,
+                             (int)priority);
+    if (!on) {
+        set_replaces(e, NULL);
+        return ASN_OK;
+    }
+    if (!asn_capi_built_in(name, &own) || !own.ufunc || !strcmp(own.ufunc, "where"))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "operator '%s' replaces nothing: names of elementwise "
+                             "operations do ('add', 'aten::add')",
+                             name);
+    if (at.kind == ANYWHERE && dtype == ASNP_DTYPE_NONE && priority <= 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "operator '%s' replaces nothing: what is built in has "
+                             "priority 0, and comes before priority %d for everything",
+                             name, (int)priority);
+    set_replaces(e, own.ufunc);
     return ASN_OK;
 }
 
@@ -264,27 +306,29 @@ uint64_t asnp_registry_version(void) {
     return registry.version;
 }
 
+/* Whether a registration is for arrays of a dtype in a place. */
+static bool fits(const entry *e, place at, asnp_dtype dtype) {
+    bool here =
+        e->at.kind == ANYWHERE ||
+        (e->at.kind == at.kind && (e->at.number < 0 || e->at.number == at.number));
+    return here && (e->r.dtype == ASNP_DTYPE_NONE || e->r.dtype == dtype);
+}
+
 /* The first of a name's chain that fits arrays of a dtype in a place; NULL: none. */
 static const entry *first_fit(const char *name, place at, asnp_dtype dtype) {
     uint32_t hash = hash_of(name);
-    for (const entry *e = chain_of(hash); e; e = e->next) {
-        bool here =
-            e->at.kind == ANYWHERE ||
-            (e->at.kind == at.kind && (e->at.number < 0 || e->at.number == at.number));
-        if (e->hash == hash && here &&
-            (e->r.dtype == ASNP_DTYPE_NONE || e->r.dtype == dtype) &&
-            !strcmp(e->r.name, name))
-            return e;
-    }
+    for (const entry *e = chain_of(hash); e; e = e->next)
+        if (e->hash == hash && fits(e, at, dtype) && !strcmp(e->r.name, name)) return e;
     return NULL;
 }
 
 /* device: as it was asked for, or NULL: the place has a number. *out points to the
- * registry's strings: it is good until the registration ends. An ATen
- * name has what is registered for it, without the kinds of operands at its end, and for
- * the ufunc that it stands for; of equal ranks the name itself is first. */
+ * registry's strings: it is good until the registration ends; *replaces is the ufunc
+ * whose place it takes, or NULL. An ATen name has what is registered for it, without the
+ * kinds of operands at its end, and for the ufunc that it stands for; of equal ranks the
+ * name itself is first. */
 static asn_status find(const char *name, const char *device, place at, asnp_dtype dtype,
-                       asnp_registration *out) {
+                       asnp_registration *out, const char **replaces) {
     char plain[ASN_ATEN_NAME];
     asn_built_in own;
     bool has_own = asn_capi_built_in(name, &own);
@@ -296,9 +340,11 @@ static asn_status find(const char *name, const char *device, place at, asnp_dtyp
         const entry *e = names[i] ? first_fit(names[i], at, dtype) : NULL;
         if (e && (!best || e->rank > best->rank)) best = e;
     }
+    *replaces = NULL;
     /* What is built in has rank 0. */
     if (best && (!has_own || best->rank > 0)) {
         *out = best->r;
+        *replaces = best->replaces;
         return ASN_OK;
     }
     if (!has_own) {
@@ -337,7 +383,8 @@ asnp_status asnp_find(const char *name, const char *device, asnp_dtype dtype,
         ASN_TRY(asn_device_get(&number));
         ASN_TRY(place_here(number, &at));
     }
-    return find(name, device, at, dtype, out);
+    const char *replaces;
+    return find(name, device, at, dtype, out, &replaces);
 }
 
 /* In the order of registration; the strings are the registry's. */
@@ -354,8 +401,8 @@ asnp_status asnp_registered(int32_t i, asnp_registration *out) {
 /* *out: what a call with these arrays takes: on the first one's device, for the promotion
  * of all their dtypes, unless the caller names a device or a dtype. */
 static asn_status find_for(const char *name, const char *device, asnp_dtype wanted,
-                           int32_t num_in, asnp_array *const *in,
-                           asnp_registration *out) {
+                           int32_t num_in, asnp_array *const *in, asnp_registration *out,
+                           const char **replaces) {
     IN_LIBRARY;
     int number;
     place at = place_of(device);
@@ -369,7 +416,23 @@ static asn_status find_for(const char *name, const char *device, asnp_dtype want
     if (!device) ASN_TRY(place_here(number, &at));
     if (wanted == ASNP_DTYPE_NONE && num_in)
         wanted = (asnp_dtype)asn_dtype_table[dtype].acl;
-    return find(name, device, at, wanted, out);
+    return find(name, device, at, wanted, out, replaces);
+}
+
+/* (Contract in replaced.h.) */
+bool asn_capi_replacement(const char *ufunc, int number, asn_dtype dtype,
+                          asnp_registration *out) {
+    place at;
+    const entry *best = NULL;
+    if (place_here(number, &at) != ASN_OK) return false;
+    for (int32_t i = 0; i < registry.count; i++) {
+        const entry *e = registry.order[i];
+        if (e->replaces == ufunc && fits(e, at, (asnp_dtype)asn_dtype_table[dtype].acl) &&
+            (!best || e->rank > best->rank))
+            best = e;
+    }
+    if (best) *out = best->r;
+    return best != NULL;
 }
 
 /* The function runs outside the lock: it is a program's own and may take long. More
@@ -380,10 +443,13 @@ asnp_status asnp_call_as(const char *name, const char *device, asnp_dtype dtype,
                          asnp_array **out) {
     /* A copy: another thread may change the registry while the function runs. */
     asnp_registration r;
+    const char *replaces;
     NEED(name);
     NEED(in);
     NEED(out);
-    ASN_TRY(find_for(name, device, dtype, num_in, in, &r));
+    ASN_TRY(find_for(name, device, dtype, num_in, in, &r, &replaces));
+    if (r.function && replaces)
+        return asn_capi_run_beside(replaces, &r, num_in, in, num_out, out);
     if (r.function) return r.function(num_in, in, num_out, out, r.context);
     /* No ufunc has more than three arguments. */
     asnp_operand operands[3];

@@ -8,7 +8,7 @@
  * A result goes into a new handle, or into arrays of the program's (into), which may be
  * views, may overlap the arguments, and may be masked by `where`.
  */
-#include "capi/capi.h"
+#include "capi/replaced.h"
 
 #include <string.h>
 
@@ -42,18 +42,10 @@ const char *asn_capi_ufunc_name(const char *name) {
     return NULL;
 }
 
-/* A call that was checked: one or two operations over the same arguments. */
-typedef struct {
-    const char *name;
-    asn_op op[2];
-    int num_out;
-    asn_operand in[3];
-} call;
-
-/* Name, arity and operands. At least one argument is an array: of numbers alone a program
- * has C's own operators. */
-static asn_status read_call(call *c, const char *name, int32_t num_in,
-                            const asnp_operand *in, int32_t num_out) {
+/* (Contract in replaced.h.) Name, arity and operands. At least one argument is an array:
+ * of numbers alone a program has C's own operators. */
+asn_status asn_capi_read_call(asn_capi_call *c, const char *name, int32_t num_in,
+                              const asnp_operand *in, int32_t num_out) {
     bool array = false;
     ASN_TRY(asn_capi_need(name, "the operation's name"));
     NEED(in);
@@ -84,7 +76,7 @@ static asn_status read_call(call *c, const char *name, int32_t num_in,
 }
 
 /* Result i into a new array. */
-static asn_status compute(const call *c, int i, const asn_ufunc_options *options,
+static asn_status compute(const asn_capi_call *c, int i, const asn_ufunc_options *options,
                           asn_array *out) {
     if (c->op[i] != ASN_OP_WHERE)
         return asn_ufunc_call(c->op[i], c->in, NULL, out, options);
@@ -95,7 +87,7 @@ static asn_status compute(const call *c, int i, const asn_ufunc_options *options
 
 /* All results, before any is written: an output may be an argument.
  * made has room for c->num_out arrays, all of them or none. */
-static asn_status compute_all(const call *c, asn_array *made) {
+static asn_status compute_all(const asn_capi_call *c, asn_array *made) {
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_dtype loop, result;
     if (c->num_out == 2) {
@@ -111,17 +103,24 @@ static asn_status compute_all(const call *c, asn_array *made) {
     return status;
 }
 
-/* All results or none. */
+/* All results or none. What a program put in the operation's place runs outside the
+ * lock: it may take long, or locks of the program's own. */
 asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
                        int32_t num_out, asnp_array **out) {
+    if (asn_capi_replacing) {
+        bool done = false;
+        asnp_status status =
+            asn_capi_replaced(name, num_in, in, num_out, NULL, NULL, out, &done);
+        if (status || done) return status;
+    }
     IN_LIBRARY;
-    call c;
+    asn_capi_call c;
     /* The core makes the arrays; handles come last, so that a failure before has none to
      * end. */
     asn_array made[2];
     asnp_array *handles[2] = {NULL, NULL};
     NEED(out);
-    ASN_TRY(read_call(&c, name, num_in, in, num_out));
+    ASN_TRY(asn_capi_read_call(&c, name, num_in, in, num_out));
     ASN_TRY(compute_all(&c, made));
     asnp_status status = asn_capi_wrap(ASN_OK, &made[0], &handles[0]);
     if (c.num_out == 2) {
@@ -137,17 +136,39 @@ asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
     return status;
 }
 
+/* The results of what a program put in the operation's place, into the outputs. */
+static asnp_status replaced_into(const char *name, int32_t num_in, const asnp_operand *in,
+                                 int32_t num_out, asnp_array *const *out,
+                                 const asnp_array *where, bool *done) {
+    asnp_array *made[2] = {NULL, NULL};
+    asnp_status status =
+        asn_capi_replaced(name, num_in, in, num_out, out, where, made, done);
+    IN_LIBRARY;
+    for (int i = 0; *done && !status && i < num_out; i++) {
+        asn_operand source = {.array = &made[i]->array};
+        status = asn_assign(&out[i]->array, &source, ASN_CASTING_SAME_KIND,
+                            where ? &where->array : NULL);
+    }
+    asn_capi_release(made, 2);
+    return status;
+}
+
 /* Straight into `out` where one operation makes it, which the core does safely when it
  * overlaps an argument; else through arrays of their own. */
 asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand *in,
                             int32_t num_out, asnp_array *const *out,
                             const asnp_array *where) {
+    if (asn_capi_replacing) {
+        bool done = false;
+        asnp_status status = replaced_into(name, num_in, in, num_out, out, where, &done);
+        if (status || done) return status;
+    }
     IN_LIBRARY;
-    call c;
+    asn_capi_call c;
     asn_array made[2];
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     NEED(out);
-    ASN_TRY(read_call(&c, name, num_in, in, num_out));
+    ASN_TRY(asn_capi_read_call(&c, name, num_in, in, num_out));
     for (int i = 0; i < c.num_out; i++) {
         ASN_TRY(asn_capi_need(out[i], "an output"));
         ASN_TRY(asn_capi_writeable(out[i]));
@@ -171,9 +192,8 @@ asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand
 
 /* ---- the usual forms */
 
-/* The forms below fill the general one's arguments. */
+/* The forms below fill the general one's arguments, which takes the lock. */
 asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) {
-    IN_LIBRARY;
     asnp_operand in = asnp_of(a);
     NEED(a);
     return asnp_ufunc(name, 1, &in, 1, out);
@@ -182,7 +202,6 @@ asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) 
 /* NULL arguments would count as numbers in the general form: they are refused here. */
 asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array *b,
                         asnp_array **out) {
-    IN_LIBRARY;
     asnp_operand in[2] = {asnp_of(a), asnp_of(b)};
     NEED(a);
     NEED(b);
@@ -192,7 +211,6 @@ asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array 
 /* The number is weak, as in NumPy: `a` keeps its dtype where it can. */
 asnp_status asnp_binary_number(const char *name, const asnp_array *a, asnp_number b,
                                asnp_array **out) {
-    IN_LIBRARY;
     asnp_operand in[2] = {asnp_of(a), asnp_of_number(b)};
     NEED(a);
     return asnp_ufunc(name, 2, in, 1, out);
@@ -200,7 +218,6 @@ asnp_status asnp_binary_number(const char *name, const asnp_array *a, asnp_numbe
 
 asnp_status asnp_number_binary(const char *name, asnp_number a, const asnp_array *b,
                                asnp_array **out) {
-    IN_LIBRARY;
     asnp_operand in[2] = {asnp_of_number(a), asnp_of(b)};
     NEED(b);
     return asnp_ufunc(name, 2, in, 1, out);
@@ -208,21 +225,17 @@ asnp_status asnp_number_binary(const char *name, asnp_number a, const asnp_array
 
 /* By name as any other: the commonest have functions for the reader's sake. */
 asnp_status asnp_add(const asnp_array *a, const asnp_array *b, asnp_array **out) {
-    IN_LIBRARY;
     return asnp_binary("add", a, b, out);
 }
 
 asnp_status asnp_subtract(const asnp_array *a, const asnp_array *b, asnp_array **out) {
-    IN_LIBRARY;
     return asnp_binary("subtract", a, b, out);
 }
 
 asnp_status asnp_multiply(const asnp_array *a, const asnp_array *b, asnp_array **out) {
-    IN_LIBRARY;
     return asnp_binary("multiply", a, b, out);
 }
 
 asnp_status asnp_divide(const asnp_array *a, const asnp_array *b, asnp_array **out) {
-    IN_LIBRARY;
     return asnp_binary("divide", a, b, out);
 }

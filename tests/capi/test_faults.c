@@ -150,6 +150,18 @@ static asnp_status registered(asnp_array **out) {
     return status;
 }
 
+/* In the place of the addition of a number, which becomes an array for it. */
+static asnp_status replaced(asnp_array **out) {
+    asnp_registration r = {"add", NULL, ASNP_FLOAT64, 1,        twice,
+                           NULL,  NULL, "tests",      __FILE__, __LINE__};
+    asnp_status status = asnp_register(&r);
+    if (status) return status;
+    status = asnp_replace("add", NULL, ASNP_FLOAT64, 1, 1);
+    if (!status) status = asnp_binary_number("add", base, asnp_float(1), out);
+    if (asnp_unregister("add", NULL, ASNP_FLOAT64, 1)) failures++;
+    return status;
+}
+
 /* What one stream makes another reads, after an event that is recorded later. */
 static asnp_status streamed(asnp_array **out) {
     asnp_stream_handle *s[2] = {NULL, NULL};
@@ -383,15 +395,15 @@ typedef struct {
 } scenario;
 
 static const scenario scenarios[] = {
-    {"views", views},          {"stack", joined},     {"unique", distinct},
-    {"lstsq", solved},         {"pinv", inverted},    {"modf", halves},
-    {"choice", drawn},         {"file", written},     {"fftn", transformed},
-    {"std", spread},           {"along", placed},     {"profile", profiled},
-    {"registry", registered},  {"streams", streamed}, {"capture", captured},
-    {"bincount", counted},     {"archive", packed},   {"norms", normed},
-    {"eig", decomposed},       {"search", sought},    {"tensor", moved},
-    {"dot", multiplied},       {"add", added},        {"cache", cached_rows},
-    {"blocks", cached_blocks},
+    {"views", views},         {"stack", joined},         {"unique", distinct},
+    {"lstsq", solved},        {"pinv", inverted},        {"modf", halves},
+    {"choice", drawn},        {"file", written},         {"fftn", transformed},
+    {"std", spread},          {"along", placed},         {"profile", profiled},
+    {"registry", registered}, {"replaced", replaced},    {"streams", streamed},
+    {"capture", captured},    {"bincount", counted},     {"archive", packed},
+    {"norms", normed},        {"eig", decomposed},       {"search", sought},
+    {"tensor", moved},        {"dot", multiplied},       {"add", added},
+    {"cache", cached_rows},   {"blocks", cached_blocks},
 };
 
 /* The k-th allocation fails, k = 1, 2, ... until none does. */

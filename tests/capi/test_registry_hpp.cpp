@@ -174,6 +174,33 @@ static void aten_names() {
                                   "built in");
 }
 
+// In asnp_add's place as long as it is registered; a name that replaces nothing stays
+// unregistered.
+static void replacing() {
+    const Array a = full(4);
+    auto sum = [&a] {
+        asnp_array *out = nullptr;
+        asnumpy::check(asnp_add(a.get(), a.get(), &out));
+        return first(Array(out));
+    };
+    {
+        Registration plain("add", gives(7), For().dtype(ASNP_FLOAT32));
+        check(sum() == 8, "not asked to replace");
+        Registration r("aten::add", gives(5),
+                       For().priority(2).dtype(ASNP_FLOAT32).replace());
+        check(sum() == 5, "replaced");
+        Registration deeper("add", twice,
+                            For().device("cpu").dtype(ASNP_FLOAT32).replace());
+        check(sum() == 8, "twice reaches the built-in");
+    }
+    check(sum() == 8, "the built-in again");
+    refuses<asnumpy::InvalidArgument>(
+        [] { Registration r("npu::mine", gives(5), For().replace()); },
+        "'npu::mine' replaces nothing: names of elementwise operations do");
+    refuses<asnumpy::InvalidArgument>([&a] { dispatch_operator("npu::mine", {a}); },
+                                      "no operator 'npu::mine'");
+}
+
 // Threads register, dispatch and remove at the same time.
 static void threads() {
     std::vector<std::thread> all;
@@ -198,6 +225,7 @@ int main() {
     levels_and_lifetimes();
     errors();
     aten_names();
+    replacing();
     threads();
     if (failures == 0) std::printf("registry: all as it should be\n");
     return failures != 0;
