@@ -166,6 +166,19 @@ ASNUMPY_API asnp_status asnp_mm_walk(void (*visit)(void *context,
                                                    const asnp_mm_piece *piece),
                                      void *context);
 
+/* Workspace that an operator asked for: on an NPU, and with ASNUMPY_CANN_STRICT=1. */
+typedef struct {
+    const char *name;      /* of the operator, without aclnn: "Matmul" */
+    const char *operands;  /* "float32(2,3) float32(3,4) -> float32(2,4)" */
+    uint64_t bytes, calls; /* the most that was asked for; how often it was */
+} asnp_mm_workspace;
+/* on: 1 records what operators ask for from now on, 0 stops. *before (may be NULL): what
+ * it was. */
+ASNUMPY_API asnp_status asnp_mm_record_workspaces(int32_t on, int32_t *before);
+/* Entry i = 0, 1, ... of the table, one for an operator with operands of these dtypes and
+ * shapes; its texts stay until the process ends. INDEX: past the last. */
+ASNUMPY_API asnp_status asnp_mm_workspace_at(int64_t i, asnp_mm_workspace *out);
+
 typedef struct {
     int32_t kind; /* 0 memory taken, 1 given back, 2 a request that failed */
     uint64_t ns;  /* CLOCK_MONOTONIC */

@@ -221,3 +221,5 @@ def __dir__():
 _importlib.import_module("._adapters", __name__).install()
 if _path := _os.environ.get("ASNUMPY_PROFILE"):
     _importlib.import_module("._profile_program", __name__).begin(_path)
+if _path := _os.environ.get("ASNUMPY_WORKSPACES"):
+    _importlib.import_module(".memory._workspaces", __name__).begin(_path)

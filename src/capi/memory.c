@@ -10,6 +10,7 @@
  */
 #include "capi/capi.h"
 
+#include "graph/device/workspaces.h"
 #include "graph/operators/formats.h"
 #include "graph/operators/tensor.h"
 #include "runtime/device.h"
@@ -391,6 +392,25 @@ asnp_status asnp_mm_walk(void (*visit)(void *context, const asnp_mm_piece *piece
         return asn_error_set(ASN_ERR_NULL_POINTER, "visit is NULL; a function is needed");
     walker w = {visit, context};
     asn_memory_walk(visit_piece, &w);
+    return ASNP_OK;
+}
+
+/* The flag alone: what was recorded stays. */
+asnp_status asnp_mm_record_workspaces(int32_t on, int32_t *before) {
+    IN_LIBRARY;
+    if (before) *before = asn_workspaces_on;
+    asn_workspaces_on = on != 0;
+    return ASNP_OK;
+}
+
+/* Numbers are those of first calls: entries are only added. */
+asnp_status asnp_mm_workspace_at(int64_t i, asnp_mm_workspace *out) {
+    IN_LIBRARY;
+    asn_workspace w;
+    NEED(out);
+    if (!asn_workspaces_get(i, &w))
+        return asn_error_set(ASN_ERR_INDEX, "there is no workspace %lld", (long long)i);
+    *out = (asnp_mm_workspace){w.name, w.operands, w.bytes, w.calls};
     return ASNP_OK;
 }
 

@@ -227,6 +227,7 @@ bool asn_acl_is_cpu_device(void) {
 
 static bool find_in(void *handle, const char *name, asn_acl_operator *out) {
     char symbol[128];
+    out->name = name;
     if (!handle) return false;
     snprintf(symbol, sizeof symbol, "aclnn%sGetWorkspaceSize", name);
     out->get_workspace = dlsym(handle, symbol);

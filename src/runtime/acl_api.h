@@ -73,6 +73,7 @@ ASN_CHECK_RESULT asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_ap
 
 /* A two-phase operator, by its name without "aclnn". */
 typedef struct {
+    const char *name;    /* that it was looked up by, or NULL; borrowed */
     void *get_workspace; /* aclnnXxxGetWorkspaceSize */
     aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream);
 } asn_acl_operator;

@@ -135,6 +135,7 @@ def test_null():
         "asnp_mm_set_limit",
         "asnp_mm_set_max_split",
         "asnp_mm_set_gc_threshold",
+        "asnp_mm_record_workspaces",
         "asnp_queue_release",
         "asnp_transfer_release",
         "asnp_stream_name",

@@ -2,7 +2,10 @@
 
 import ctypes
 import os
+import pathlib
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -238,6 +241,46 @@ def test_lent_addresses():
     del loan, again
     assert c.mm_reuse(ref(descriptor(F64, (1,))), a).shape == (1,)
     c.mm_take_back(None)
+
+
+class Workspace(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("operands", ctypes.c_char_p), ("bytes", ctypes.c_uint64),
+                ("calls", ctypes.c_uint64)]  # fmt: skip
+
+
+def test_workspaces():
+    """A strict run's table, read in a process of its own (tests/python/test_workspaces.py has more)."""
+    program = """
+import ctypes, numpy as np
+from face import array, c
+from test_memory import Workspace, ref
+before = ctypes.c_int32(7)
+c.mm_record_workspaces(1, ref(before))
+a = array(np.ones((3, 4), np.float32))
+for _ in range(2):
+    c.matmul(a, array(np.ones((4, 5), np.float32))).numpy()
+c.mm_record_workspaces(0, None)
+w = Workspace()
+c.mm_workspace_at(0, ref(w))
+print(before.value, w.name.decode(), w.operands.decode(), w.calls, w.bytes > 60)
+try:
+    c.mm_workspace_at(1, ref(w))
+except Exception as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                          env={**os.environ, "ASNUMPY_CANN_STRICT": "1"}, cwd=pathlib.Path(__file__).parent)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "0 Matmul float32(3,4) float32(4,5) -> float32(3,5) 2 True", "there is no workspace 1",
+    ]  # fmt: skip
+    w, before = Workspace(), ctypes.c_int32(7)
+    c.mm_record_workspaces(1, ref(before))
+    assert before.value == 0
+    c.mm_record_workspaces(0, ref(before))
+    assert before.value == 1
+    with pytest.raises(Failure, match="there is no workspace -1"):
+        c.mm_workspace_at(-1, ref(w))
 
 
 def test_walk_and_hooks():

@@ -3,9 +3,10 @@
  * A call makes handles (tensors, lists, numbers, integers), plans with them, and drops
  * them. The device's handles are opaque, but who made them is not told what is in them
  * again; so each handle may have a note here, which keeps what it was made from. Notes
- * serve three readers: the host's device, which gets twins of the handles; the streams,
- * which must know what memory an operator reads and writes; and a device that runs behind
- * the program. Where none of the three is there, no notes are taken.
+ * serve four readers: the host's device, which gets twins of the handles; the streams,
+ * which must know what memory an operator reads and writes; a device that runs behind the
+ * program; and the table of workspaces. Where none of the four is there, no notes are
+ * taken.
  *
  * All of this is static: there is one call at a time, under the library's lock. */
 #include "graph/device/operator.h"
@@ -14,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "graph/device/item_strides.h"
+#include "graph/device/workspaces.h"
 #include "graph/fp.h"
 #include "graph/counters.h"
 #include "graph/lock.h"
@@ -43,10 +45,11 @@ static int num_notes;
 static asn_stage stage;
 static asn_mark host_mark; /* of the operator that the host computes */
 
-/* Whether notes are taken: the host may be called, there are several streams or the
- * device lags. */
+/* Whether notes are taken: the host may be called, there are several streams, the device
+ * lags or workspaces are recorded. */
 static inline bool takes_notes(void) {
-    return asn_fallback_possible() || asn_stream_many || asn_stream_lags;
+    return asn_fallback_possible() || asn_stream_many || asn_stream_lags ||
+           asn_workspaces_on;
 }
 
 /* A free note for the handle; NULL where none are taken, or all are. */
@@ -404,6 +407,19 @@ static asn_status use_operands(void) {
     return ASN_OK;
 }
 
+/* The call's workspace, into the table: what is noted are its operands, in order. */
+static void record_workspace(const char *name, uint64_t workspace) {
+    const asn_layout *operands[NOTES];
+    uint64_t written = 0;
+    int n = 0;
+    for (int i = 0; i < NOTES; i++) {
+        if (!notes[i].handle || !notes[i].array) continue;
+        written |= (uint64_t)(notes[i].access == ASN_WRITE) << n;
+        operands[n++] = &notes[i].array->layout;
+    }
+    asn_workspaces_note(name, workspace, n, operands, written);
+}
+
 /* Whether the host shares the memory of an operand: it may then look at the result
  * without asking, so that a lagging device must be waited for. */
 static bool shares_memory(void) {
@@ -427,6 +443,8 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};
     asn_counters.single_ops++;
+    if (workspace && asn_workspaces_on)
+        record_workspace(op->name ? op->name : what, workspace);
     if (ASN_CAPTURING) ASN_TRY(asn_capture_operator(op, workspace, executor, what));
     asn_status status = workspace ? asn_block_take((int64_t)workspace, &block) : ASN_OK;
     if (!status && asn_stream_many) status = use_operands();

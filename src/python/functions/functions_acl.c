@@ -140,7 +140,8 @@ static PyObject *f_acl_run(PyObject *const *v) {
     uint64_t workspace = PyLong_AsUnsignedLongLong(v[3]);
     if (workspace == UINT64_MAX && PyErr_Occurred()) return NULL;
     if (code) return asn_raise(asn_acl_failed((int)code, name));
-    asn_acl_operator op = {.run = (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
+    asn_acl_operator op = {.name = name,
+                           .run = (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
                                                    aclrtStream))(uintptr_t)run};
     asn_lock();
     asn_status status = asn_operator_run(&op, workspace, executor, name);

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "graph/device/workspaces.h"
+#include "graph/lock.h"
 #include "runtime/memory/memory.h"
 #include "runtime/memory/watch.h"
 
@@ -257,6 +259,36 @@ static PyObject *f_remove_hook(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* (on): records workspaces or stops; what it was. */
+static PyObject *f_record_workspaces(PyObject *const *v) {
+    int on = PyObject_IsTrue(v[0]);
+    if (on < 0) return NULL;
+    asn_lock();
+    bool before = asn_workspaces_on;
+    asn_workspaces_on = on;
+    asn_unlock();
+    return PyBool_FromLong(before);
+}
+
+/* The table's entries: (name, operands, bytes, calls). */
+static PyObject *f_workspaces(PyObject *const *v) {
+    (void)v;
+    PyObject *out = PyList_New(0);
+    for (int64_t i = 0; out; i++) {
+        asn_workspace w;
+        asn_lock();
+        bool more = asn_workspaces_get(i, &w);
+        asn_unlock();
+        if (!more) break;
+        PyObject *row =
+            Py_BuildValue("ssKK", w.name, w.operands, (unsigned long long)w.bytes,
+                          (unsigned long long)w.calls);
+        if (!row || PyList_Append(out, row) < 0) Py_CLEAR(out);
+        Py_XDECREF(row);
+    }
+    return out;
+}
+
 asn_function_def asn_memory_functions[] = {
     ASN_FUNCTION("memory_stats", "", f_memory_stats,
                  "What the memory of the current device holds and has done, as a dict: "
@@ -278,6 +310,9 @@ asn_function_def asn_memory_functions[] = {
                  "Keeps that many events; the previous number."),
     ASN_FUNCTION("_watch_events", "room, /", f_events, "The kept events."),
     ASN_FUNCTION("_watch_add_hook", "hook, /", f_add_hook, "Calls it at each event."),
+    ASN_FUNCTION("_record_workspaces", "on, /", f_record_workspaces,
+                 "Records what operators ask for; what it was."),
+    ASN_FUNCTION("_workspaces", "", f_workspaces, "What they asked for."),
     ASN_FUNCTION("_watch_remove_hook", "hook, /", f_remove_hook,
                  "Does not call it any more."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
