@@ -1,5 +1,7 @@
 """Matrices of halves times vectors, which are read a few rows at a time, against float64."""
 
+import platform
+
 import numpy as np
 import pytest
 from aclnn import run
@@ -51,3 +53,33 @@ def test_infinities_stay_in_their_rows(dtype):
     v = np.abs(RNG.standard_normal(130).astype(dtype)) + dtype.type(0.5)
     got = run("Mv", a, v, np.empty(200, dtype), 0).astype(np.float64)
     assert np.isposinf(got[7]) and np.isnan(got[9]) and np.isfinite(np.delete(got, [7, 9])).all()
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("layout", ("rows", "columns", "rows apart", "neither"))
+@pytest.mark.parametrize(
+    ("m", "k"), ((200, 130), (3, 20000), (20000, 5), (1, 30000), (513, 33), (257, 9001), (40, 30))
+)
+def test_a_vector_of_float32(m, k, layout, dtype):
+    """Matrices of halves by float32: what the matrix in float32 gives, bit for bit where it is read as it lies."""
+    lies = layout != "neither" and m > 1 and platform.machine() == "x86_64"
+    a = matrix(m, k, layout, dtype)
+    wide = matrix(m, k, layout, np.float32)
+    wide[...] = a
+    v, w = (RNG.standard_normal(n).astype(np.float32) for n in (k, m))
+    stack = np.stack([a, a[::-1]])
+    for first, second, want, shape in ((a, v[:, None], (wide, v[:, None]), (m, 1)),
+                                       (w[None], a, (w[None], wide), (1, k)),
+                                       (stack, v[:, None], (np.stack([wide, wide[::-1]]), v[:, None]), (2, m, 1)),
+                                       (np.broadcast_to(w[None, None], (2, 1, m)), stack,
+                                        (w[None, None], np.stack([wide, wide[::-1]])), (2, 1, k))):  # fmt: skip
+        got = run("Matmul", first, second, np.empty(shape, np.float32), 0)
+        exact = run("Matmul", *want, np.empty(shape, np.float32), 0)
+        if lies:
+            np.testing.assert_array_equal(got, exact)
+        else:
+            scale = np.matmul(*(np.abs(x) for x in want))
+            assert (np.abs(got - exact) <= 1e-5 * scale).all()
+            continue
+        rounded = run("Matmul", first, second, np.empty(shape, dtype), 0)
+        np.testing.assert_array_equal(rounded, exact.astype(dtype))

@@ -21,6 +21,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/linalg/linalg_lanes.h"
 #include "device/cpu/loops/casts_avx2.h"
+#include "device/cpu/gemm/gemv_half.h"
 #include "device/cpu/loops/half_casts.h"
 #include "device/cpu/loops/predicates.h"
 #include "device/cpu/math/complex_avx2.h"
@@ -99,7 +100,7 @@ static const asnd_context avx2 = {
     .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
               asn_kernels_half_casts, asn_kernels_half_casts_avx2, asn_kernels_casts_avx2,
               asn_kernels_complex_avx2, asn_kernels_divide_avx2, asn_kernels_gcd_avx2,
-              asn_kernels_predicates_avx2},
+              asn_kernels_gemv_half_avx2, asn_kernels_predicates_avx2},
     .moves = asn_moves_avx2,
     .steps = &asn_steps_baseline,
     .masks = &asn_mask_avx2,
@@ -139,7 +140,7 @@ static const asnd_context avx512 = {
               asn_kernels_generated_avx512, asn_kernels_half_casts,
               asn_kernels_half_casts_avx512, asn_kernels_exponents_avx512,
               asn_kernels_divide_avx512, asn_kernels_gcd_avx512,
-              asn_kernels_predicates_avx512},
+              asn_kernels_gemv_half_avx512, asn_kernels_predicates_avx512},
     .moves = asn_moves_avx512,
     .steps = &asn_steps_avx512,
     .masks = &asn_mask_avx512,

@@ -121,7 +121,8 @@ typedef struct asnd_kernels {
     asnd_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
     asnd_dot_fn dot[ASN_DTYPE_COUNT];
     asnd_dot_fn vdot[ASN_DTYPE_COUNT]; /* complex: the first vector conjugated */
-    asnd_gemv_dots_fn gemv_dots[ASN_DTYPE_COUNT]; /* float32, float64, and the next */
+    asnd_gemv_dots_fn
+        gemv_dots[ASN_DTYPE_COUNT]; /* floats (halves: or NULL), and the next */
     asnd_gemv_sums_fn gemv_sums[ASN_DTYPE_COUNT];
     asnd_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
     uint8_t cost[ASN_OP_COUNT];             /* of one element, in tenths of ns */

@@ -490,6 +490,34 @@ asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) 
     return status;
 }
 
+/* (Contract in gemm.h.) A batch becomes one product where its rows follow each other;
+ * else its products are done one by one, each by all threads. */
+asn_status asn_cpu_matmul_mixed(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c,
+                                bool *done) {
+    joined j;
+    join_batch(a, b, c, &j);
+    const int nd = j.c.ndim;
+    int64_t count = 1, at[ASN_ND_MAX_DIMS] = {0};
+    for (int d = 0; d < nd - 2; d++)
+        count *= j.c.shape[d];
+    *done = false;
+    for (int64_t i = 0; i < count; i++) {
+        asnd_nd one[] = {j.a, j.b, j.c};
+        for (int k = 0; k < 3; k++) {
+            for (int d = 0; d < nd - 2; d++)
+                one[k].data += at[d] * one[k].strides[d];
+            one[k].ndim = 2;
+            one[k].shape += nd - 2;
+            one[k].strides += nd - 2;
+        }
+        ASN_TRY(asn_gemv_halves(&one[0], &one[1], &one[2], done));
+        if (!*done) return ASN_OK; /* the first decides: all have one shape and strides */
+        for (int d = nd - 3; d >= 0 && ++at[d] == j.c.shape[d]; d--)
+            at[d] = 0;
+    }
+    return ASN_OK;
+}
+
 /* c = alpha * t + beta * c as a fused program; scalars and arithmetic are in `dt`,
  * float32 for halves. reads_c: beta is not 0; else c's old elements are no part of the
  * program, as BLAS promises (NaN in them does not matter). */

@@ -36,12 +36,17 @@ enum {
 
 typedef struct {
     asnd_gemv g;
-    int item;
+    int item, x_item; /* bytes of an element of v and of the result, of the matrix */
     int64_t parts, part; /* columns (inner products) or rows (sums) of a part */
     int64_t tiles, tile; /* rows (inner products) or columns (sums) of a task */
     char *sums;          /* of each part, `pitch` bytes apart; or NULL */
     int64_t pitch;
 } gemv_job;
+
+/* The dtype of v and of the sums. */
+static asn_dtype sum_dtype(asn_dtype matrix) {
+    return asn_is_half(matrix) ? ASN_F32 : matrix;
+}
 
 /* ---- inner products */
 
@@ -51,7 +56,7 @@ static void dots_of_part(const gemv_job *j, int64_t part, int64_t row, int64_t r
                          char *out, int64_t step, bool adds) {
     const int64_t first = part * j->part, n = asn_least(j->g.cols - first, j->part);
     asn_kernels_get()->gemv_dots[j->g.dtype](
-        rows, n, j->g.x + row * j->g.x_row + first * j->item, j->g.x_row,
+        rows, n, j->g.x + row * j->g.x_row + first * j->x_item, j->g.x_row,
         j->g.v + first * j->item, out, step, adds);
 }
 
@@ -82,7 +87,7 @@ static void sums_task(void *ctx, int64_t task) {
     _Alignas(64) char sums[STRIP_BYTES];
     memset(sums, 0, (size_t)asn_round_up(n * j->item, 64));
     asn_kernels_get()->gemv_sums[g->dtype](
-        asn_least(g->rows - row, j->part), n, g->x + row * g->x_row + col * j->item,
+        asn_least(g->rows - row, j->part), n, g->x + row * g->x_row + col * j->x_item,
         g->x_row, g->v + row * g->v_step, g->v_step, sums);
     if (j->sums || g->out_step == j->item) {
         char *to = j->sums ? j->sums + part * j->pitch : g->out;
@@ -97,7 +102,7 @@ static void sums_task(void *ctx, int64_t task) {
 
 /* The sums of the parts, first to last. */
 static void add_parts(const gemv_job *j, int64_t n) {
-    const asnd_ew_fn add = asn_kernels_get()->ew[ASN_OP_ADD][j->g.dtype];
+    const asnd_ew_fn add = asn_kernels_get()->ew[ASN_OP_ADD][sum_dtype(j->g.dtype)];
     for (int64_t p = 1; p < j->parts; p++)
         add(n, j->sums, j->sums, j->sums + p * j->pitch, NULL);
     if (j->g.out_step == j->item)
@@ -150,8 +155,10 @@ static void run(asnd_pool_fn task, gemv_job *j, int64_t tasks, bool alone, doubl
 }
 
 asn_status asn_gemv_run(const asnd_gemv *g, bool alone) {
-    gemv_job j = {.g = *g, .item = asn_itemsize(g->dtype)};
-    const double ns = (double)g->rows * (double)g->cols * j.item * 0.012;
+    gemv_job j = {.g = *g,
+                  .item = asn_itemsize(sum_dtype(g->dtype)),
+                  .x_item = asn_itemsize(g->dtype)};
+    const double ns = (double)g->rows * (double)g->cols * j.x_item * 0.012;
     const int64_t outputs = g->dots ? g->rows : g->cols;
     if (g->dots)
         cut_dots(&j);

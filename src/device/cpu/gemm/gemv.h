@@ -10,7 +10,8 @@
 #include "device/cpu/nd.h"
 
 typedef struct {
-    asn_dtype dtype; /* float32 or float64 */
+    asn_dtype dtype; /* float32 or float64; float16 and bfloat16, where there are kernels
+                        of them: of x, while v and out are float32 */
     bool dots;       /* out: every row's inner product with v; else the sum of the rows,
                         each times its element of v */
     int64_t rows, cols;
@@ -26,8 +27,9 @@ typedef struct {
  * nor on the number of threads. rows, cols >= 1. ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_gemv_run(const asnd_gemv *g, bool alone);
 
-/* t = a b of halves where one of them is a vector: by rows of the other, a few at a time
- * (gemv_half.c). *done false: it is no such product, or too small a one. */
+/* t = a b in float32 where one of them is a vector, of halves or float32, and the other a
+ * matrix of halves: by its rows, as they lie (gemv_half.c). *done false: it is no such
+ * product, or too small a one. */
 ASN_CHECK_RESULT asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b,
                                             const asnd_nd *t, bool *done);
 

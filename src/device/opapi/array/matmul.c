@@ -110,6 +110,28 @@ static void broadcast_batch(asnd_view *v, const asnd_view *out) {
     asn_view_broadcast(v, n, shape);
 }
 
+/* A view in the product's dtype. What has columns in memory keeps them, since products
+ * read either and a copy that turns takes several times as long. */
+static asn_status matrices_as(asnd_tmp *tmp, const asnd_nd *a, asn_dtype dtype,
+                              asnd_view *out) {
+    const int nd = a->ndim;
+    const int64_t item = asn_itemsize(a->dtype);
+    asnd_view from;
+    asn_view_set(&from, a);
+    bool turned = nd >= 2 && a->strides[nd - 2] == item && a->strides[nd - 1] != item;
+    if (turned) asn_view_swap_last(&from);
+    ASN_TRY(asn_tmp_as(tmp, &from.nd, dtype, out));
+    if (turned) asn_view_swap_last(out);
+    return ASN_OK;
+}
+
+/* Whether the kernels may multiply operands of different dtypes as they are: float32 and
+ * halves, nothing but a product. */
+static bool is_mixed(const matmul_plan *p, const asnd_nd *a, const asnd_nd *b) {
+    return p->loop == ASN_F32 && a->dtype != b->dtype && p->self < 0 && !p->fold &&
+           (asn_is_half(a->dtype) || asn_is_half(b->dtype));
+}
+
 /* Straight into the output where its dtype is the product's and no input lies in it; else
  * through a temporary, which rounds halves once. */
 static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
@@ -117,13 +139,23 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *a0 = asn_exec_nd(e, p->a), *b0 = asn_exec_nd(e, p->b);
     const asnd_nd *out0 = asn_exec_nd(e, p->out);
     asnd_view a, b, out, result;
-    ASN_TRY(asn_tmp_as(tmp, a0, p->loop, &a));
-    ASN_TRY(asn_tmp_as(tmp, b0, p->loop, &b));
-    stand(p, &a, &b);
+    bool direct = out0->dtype == p->loop && !asn_nds_meet(out0, a0) &&
+                  !asn_nds_meet(out0, b0),
+         done = false;
     asn_view_set(&out, out0);
     stand_out(p, a0, b0, &out);
-    bool direct =
-        out0->dtype == p->loop && !asn_nds_meet(out0, a0) && !asn_nds_meet(out0, b0);
+    if (direct && is_mixed(p, a0, b0)) {
+        asn_view_set(&a, a0);
+        asn_view_set(&b, b0);
+        stand(p, &a, &b);
+        broadcast_batch(&a, &out);
+        broadcast_batch(&b, &out);
+        ASN_TRY(asn_cpu_matmul_mixed(&a.nd, &b.nd, &out.nd, &done));
+        if (done) return ASN_OK;
+    }
+    ASN_TRY(matrices_as(tmp, a0, p->loop, &a));
+    ASN_TRY(matrices_as(tmp, b0, p->loop, &b));
+    stand(p, &a, &b);
     if (direct) {
         asn_view_set(&result, &out.nd);
     } else {

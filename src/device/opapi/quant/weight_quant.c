@@ -1,35 +1,24 @@
 /* CPU device, operators: products with a quantised right-hand side.
  *
  * WeightQuantBatchMatmulV2, V3 and the first of the name: the weights are turned into
- * float32 and multiplied as such. x is not quantised, so there are no exact integer sums
- * to keep; the cost beside the product is one pass over the weights.
+ * float32 and multiplied as such (weight_product.c). x is not quantised, so there are no
+ * exact integer sums to keep.
  */
 #include <string.h>
 
 #include "device/cpu/gemm/gemm.h"
 #include "device/opapi/quant/quant.h"
+#include "device/opapi/quant/weight_product.h"
 
 /* ---- WeightQuantBatchMatmulV2(x, weight, antiquantScale, antiquantOffset, quantScale,
  * quantOffset, bias, antiquantGroupSize, y), V3 with innerPrecise:
  * x @ ((weight + offset) * scale) + bias, with quantScale times it, + quantOffset, int8
  */
 
-/* The value for weight (i, j) of a parameter of one element, a row of n, or a row of n
- * for each `group` rows of the weight. */
-static float anti_parameter(const asnd_view *v, int64_t group, int64_t i, int64_t j) {
-    const float *x = (const float *)(void *)v->nd.data;
-    int64_t size = asn_nd_size(&v->nd), n = v->nd.ndim ? v->shape[v->nd.ndim - 1] : 1;
-    if (size == 1) return x[0];
-    return size == n ? x[j] : x[(group > 0 ? i / group : i) * n + j];
-}
-
-/* sum = x @ w in float32, plus operand bias_at where there is one (-1: none). */
-static asn_status multiply(aclOpExecutor *e, const asnd_nd *to, const asnd_view *x,
-                           const asnd_view *w, int bias_at, asnd_tmp *tmp,
-                           asnd_view *sum) {
+/* sum += operand bias_at where there is one (-1: none). */
+static asn_status add_bias(aclOpExecutor *e, const asnd_nd *to, int bias_at,
+                           asnd_tmp *tmp, const asnd_view *sum) {
     asnd_view bias;
-    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, to->shape, sum));
-    ASN_TRY(asn_cpu_matmul(&x->nd, &w->nd, &sum->nd));
     if (bias_at < 0) return ASN_OK;
     ASN_TRY(asn_packed_like(asn_exec_nd(e, bias_at), to, ASN_F32, tmp, &bias));
     for (int64_t i = 0; i < asn_nd_size(to); i++)
@@ -62,27 +51,48 @@ static asn_status quantise(aclOpExecutor *e, const asnd_packed *p, asnd_tmp *tmp
     return ASN_OK;
 }
 
+/* Parameter i of the weights, in float32; none where it is absent. */
+static asn_status parameter(aclOpExecutor *e, const asnd_packed *p, int i, asnd_tmp *tmp,
+                            asnd_weight_parameter *out) {
+    asnd_view v;
+    *out = (asnd_weight_parameter){NULL, 0};
+    if (p->at[i] < 0) return ASN_OK;
+    ASN_TRY(asn_packed_in(e, p, i, ASN_F32, tmp, &v));
+    *out = (asnd_weight_parameter){(const float *)(void *)v.nd.data, asn_nd_size(&v.nd)};
+    return ASN_OK;
+}
+
+/* The weights as they lie, where those are bytes in rows or columns; else copied. */
+static asn_status weight_of(const asnd_operand *o, asnd_tmp *tmp, asnd_weight *w) {
+    asnd_view bytes;
+    bool lies = !o->is_int4 && o->nd.dtype == ASN_I8 &&
+                ((o->nd.strides[1] == 1 && o->nd.strides[0] > 0) ||
+                 (o->nd.strides[0] == 1 && o->nd.strides[1] > 1));
+    if (lies)
+        asn_view_set(&bytes, &o->nd);
+    else
+        ASN_TRY(asn_quant_ints(o, tmp, &bytes));
+    *w = (asnd_weight){.data = (const int8_t *)bytes.nd.data,
+                       .k = bytes.shape[0],
+                       .n = bytes.shape[1],
+                       .row = bytes.strides[0],
+                       .col = bytes.strides[1]};
+    return ASN_OK;
+}
+
 /* kind: the output's operand. Weights are dequantised as (weight + offset) * scale. */
 static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->kind);
-    asnd_view x, weight, scale, offset, sum, w;
+    asnd_view x, sum;
+    asnd_weight w;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
-    ASN_TRY(asn_quant_ints(&e->operands[p->at[1]], tmp, &weight));
-    ASN_TRY(asn_packed_in(e, p, 2, ASN_F32, tmp, &scale));
-    if (p->at[3] >= 0) ASN_TRY(asn_packed_in(e, p, 3, ASN_F32, tmp, &offset));
-    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, weight.shape, &w));
-    int64_t k = w.shape[0], n = w.shape[1], group = p->arg[7].i;
-    const int8_t *from = (const int8_t *)weight.nd.data;
-    float *f = (float *)(void *)w.nd.data;
-    /* The weights as float32, which the product takes. */
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j < n; j++) {
-            float v = from[i * n + j];
-            if (p->at[3] >= 0) v += anti_parameter(&offset, group, i, j);
-            f[i * n + j] = v * anti_parameter(&scale, group, i, j);
-        }
-    ASN_TRY(multiply(e, to, &x, &w, p->at[6], tmp, &sum));
+    ASN_TRY(weight_of(&e->operands[p->at[1]], tmp, &w));
+    w.group = p->arg[7].i;
+    ASN_TRY(parameter(e, p, 2, tmp, &w.scale));
+    ASN_TRY(parameter(e, p, 3, tmp, &w.offset));
+    ASN_TRY(asn_weight_product(&w, &x, tmp, &sum));
+    ASN_TRY(add_bias(e, to, p->at[6], tmp, &sum));
     if (p->at[4] >= 0) ASN_TRY(quantise(e, p, tmp, &sum));
     return asn_move(to, &sum.nd);
 }
@@ -174,7 +184,9 @@ static asn_status old_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         if (p->at[5] >= 0) w[i] += ((const float *)(void *)offset.nd.data)[i];
         w[i] *= ((const float *)(void *)scale.nd.data)[i];
     }
-    ASN_TRY(multiply(e, to, &x, &weight, p->at[7], tmp, &sum));
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, to->shape, &sum));
+    ASN_TRY(asn_cpu_matmul(&x.nd, &weight.nd, &sum.nd));
+    ASN_TRY(add_bias(e, to, p->at[7], tmp, &sum));
     return asn_move(to, &sum.nd);
 }
 
