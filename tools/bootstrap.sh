@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, zlib, Python with venv, cppcheck, valgrind (apt-get, as root or through sudo), and a
+# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, zlib, Python with venv, ccache, cppcheck, valgrind (apt-get, as root or through sudo), and a
 # .venv with the build and test tools, pinned by range. Arguments are further programs, by the names of their packages. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,6 +11,7 @@ echo '#include <zlib.h>' | gcc -E - >/dev/null 2>&1 || need+=(zlib1g-dev)
 command -v pkg-config >/dev/null || need+=(pkg-config)
 command -v make >/dev/null || need+=(make)
 command -v git >/dev/null || need+=(git)
+command -v ccache >/dev/null || need+=(ccache)
 command -v cppcheck >/dev/null || need+=(cppcheck)
 command -v valgrind >/dev/null || need+=(valgrind)
 command -v python3 >/dev/null || need+=(python3)

@@ -16,7 +16,25 @@ _COLUMNS = ("operator", "operands", "bytes", "calls")
 
 
 class Workspace(NamedTuple):
-    """Memory that an operator asked for, with operands of these dtypes and shapes."""
+    """Memory that an operator asked for, with operands of these dtypes and shapes.
+
+    Parameters
+    ----------
+    operator : str
+        CANN's name, without aclnn.
+    operands : str
+        Dtypes and shapes of what it reads, an arrow, those of what it writes.
+    bytes : int
+        The most that was asked for.
+    calls : int
+        How often it was.
+
+    Examples
+    --------
+    >>> import asnumpy as np
+    >>> np.memory.Workspace("Sort", "float32(9,) -> float32(9,) int64(9,)", 4096, 2).bytes
+    4096
+    """
 
     operator: str
     operands: str
@@ -27,8 +45,9 @@ class Workspace(NamedTuple):
 def record_workspaces(on=True):
     """Records the workspace that each operator asks for, by operator, dtypes and shapes.
 
-    NPUs' operators work in memory that their first phase asks for and the caller brings. On the CPU device none
-    asks, but with ``ASNUMPY_CANN_STRICT=1``. What is recorded stays until the process ends.
+    NPUs' operators work in memory that their first phase asks for and the caller brings. On the
+    CPU device none asks, but with ``ASNUMPY_CANN_STRICT=1``. What is recorded stays until the
+    process ends.
 
     Parameters
     ----------
@@ -62,8 +81,8 @@ def workspaces(path=None):
     Returns
     -------
     list of Workspace
-        Named tuples of operator ("Matmul"), operands ("float32(2,3) float32(3,4) -> float32(2,4)"), bytes (the most
-        that was asked for) and calls.
+        Named tuples of operator ("Matmul"), operands ("float32(2,3) float32(3,4) ->
+        float32(2,4)"), bytes (the most that was asked for) and calls.
 
     Raises
     ------
@@ -102,8 +121,8 @@ def _read(path):
 def save_workspaces(path):
     """Adds the recorded workspaces to a table on disk (CSV), which is made where there is none.
 
-    Of an operator and operands that are in both, the larger size is kept and the calls are added up. Saving twice
-    counts the calls of this process twice.
+    Of an operator and operands that are in both, the larger size is kept and the calls are added
+    up. Saving twice counts the calls of this process twice.
 
     Parameters
     ----------
@@ -145,8 +164,9 @@ def save_workspaces(path):
 def reserve_workspaces(path):
     """Takes the largest workspace of a table from the device, and leaves it to the memory pool.
 
-    A program that needs more than there is finds out here, before its work, and its first calls do not ask the
-    device for memory. One block is enough: on a stream a workspace is used again as soon as its operator was launched.
+    A program that needs more than there is finds out here, before its work, and its first calls
+    do not ask the device for memory. One block is enough: on a stream a workspace is used again as
+    soon as its operator was launched.
 
     Parameters
     ----------

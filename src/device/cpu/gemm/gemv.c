@@ -36,7 +36,7 @@ enum {
 
 typedef struct {
     asnd_gemv g;
-    int item, x_item; /* bytes of an element of v and of the result, of the matrix */
+    int item, x_item;    /* bytes of an element of v and of the result, of the matrix */
     int64_t parts, part; /* columns (inner products) or rows (sums) of a part */
     int64_t tiles, tile; /* rows (inner products) or columns (sums) of a task */
     char *sums;          /* of each part, `pitch` bytes apart; or NULL */

@@ -139,8 +139,8 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_nd *a0 = asn_exec_nd(e, p->a), *b0 = asn_exec_nd(e, p->b);
     const asnd_nd *out0 = asn_exec_nd(e, p->out);
     asnd_view a, b, out, result;
-    bool direct = out0->dtype == p->loop && !asn_nds_meet(out0, a0) &&
-                  !asn_nds_meet(out0, b0),
+    bool direct =
+             out0->dtype == p->loop && !asn_nds_meet(out0, a0) && !asn_nds_meet(out0, b0),
          done = false;
     asn_view_set(&out, out0);
     stand_out(p, a0, b0, &out);
