@@ -29,7 +29,7 @@ enum {
 typedef struct {
     const asnd_weight *w;
     bool columns;        /* lines are columns */
-    int64_t lines, line; /* how many, and bytes from one to the next */
+    int64_t lines, line; /* how many, and elements from one to the next */
     int64_t length;      /* elements of a line */
     int64_t tile;        /* lines of a task */
     const float *x;      /* (m, k) */
@@ -81,11 +81,29 @@ static void scale_column(const asnd_weight *w, int64_t j, float *to) {
     }
 }
 
+/* `count` int4 as float32. */
+static void widen_nibbles(const uint8_t *from, int64_t count, float *to) {
+    enum { CHUNK = 512 };
+    int8_t bytes[CHUNK];
+    for (int64_t i = 0; i < count; i += CHUNK) {
+        const int64_t n = asn_least(count - i, CHUNK), pairs = (n + 1) / 2;
+        for (int64_t b = 0; b < pairs; b++) {
+            const uint8_t both = from[i / 2 + b];
+            bytes[2 * b] = (int8_t)(((both & 15) ^ 8) - 8); /* sign-extended */
+            bytes[2 * b + 1] = (int8_t)((both >> 4 ^ 8) - 8);
+        }
+        asn_kernels_get()->cast[ASN_I8][ASN_F32](n, to + i, bytes, NULL, NULL);
+    }
+}
+
 /* Elements of a line as float32, times their scales: `count` from `first` on, of a column
  * all. */
 static void widen(const job *j, int64_t line, int64_t first, int64_t count, float *to) {
-    asn_kernels_get()->cast[ASN_I8][ASN_F32](
-        count, to, j->w->data + line * j->line + first, NULL, NULL);
+    const int64_t at = line * j->line + first;
+    if (j->w->nibbles)
+        widen_nibbles((const uint8_t *)j->w->data + at / 2, count, to);
+    else
+        asn_kernels_get()->cast[ASN_I8][ASN_F32](count, to, j->w->data + at, NULL, NULL);
     if (j->columns)
         scale_column(j->w, line, to);
     else

@@ -1,4 +1,4 @@
-/* CPU device, operators: x @ ((weight + offset) * scale) with a weight of int8. */
+/* CPU device, operators: x @ ((weight + offset) * scale) with a weight of int8 or int4. */
 #ifndef ASN_DEVICE_OPAPI_QUANT_WEIGHT_PRODUCT_H
 #define ASN_DEVICE_OPAPI_QUANT_WEIGHT_PRODUCT_H
 
@@ -13,8 +13,10 @@ typedef struct {
 
 typedef struct {
     const int8_t *data;
+    bool nibbles; /* int4, two to a byte, the first in its low bits */
     int64_t k, n;
-    int64_t row, col; /* bytes from row to row (of k), from column to column; one is 1 */
+    int64_t row, col; /* elements from row to row (of k), from column to column; one is 1,
+                         of int4 the other is even */
     int64_t group;    /* 0: parameters are one or a row */
     asnd_weight_parameter scale, offset;
 } asnd_weight;

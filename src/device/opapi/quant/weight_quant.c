@@ -62,21 +62,28 @@ static asn_status parameter(aclOpExecutor *e, const asnd_packed *p, int i, asnd_
     return ASN_OK;
 }
 
-/* The weights as they lie, where those are bytes in rows or columns; else copied. */
+/* The weights as they lie, where those are in rows or columns; else copied. int32 holds
+ * eight int4 of a row in the order in which a tensor of int4 has them. */
 static asn_status weight_of(const asnd_operand *o, asnd_tmp *tmp, asnd_weight *w) {
+    const bool words = o->nd.dtype == ASN_I32;
+    const int64_t *strides = o->nd.strides;
+    const int64_t step = o->is_int4 ? 2 : 1; /* of lines: whole bytes */
+    *w = (asnd_weight){.data = (const int8_t *)o->nd.data,
+                       .nibbles = o->is_int4 || words,
+                       .k = o->nd.shape[0],
+                       .n = o->nd.shape[1] * (words ? 8 : 1),
+                       .row = strides[0] * (words ? 2 : 1),
+                       .col = words ? 1 : strides[1]};
+    bool lies = words ? strides[1] == sizeof(int32_t) && strides[0] > 0
+                      : (strides[1] == 1 && strides[0] > 0 && strides[0] % step == 0) ||
+                            (strides[0] == 1 && strides[1] > 1 && strides[1] % step == 0);
+    if (lies) return ASN_OK;
     asnd_view bytes;
-    bool lies = !o->is_int4 && o->nd.dtype == ASN_I8 &&
-                ((o->nd.strides[1] == 1 && o->nd.strides[0] > 0) ||
-                 (o->nd.strides[0] == 1 && o->nd.strides[1] > 1));
-    if (lies)
-        asn_view_set(&bytes, &o->nd);
-    else
-        ASN_TRY(asn_quant_ints(o, tmp, &bytes));
-    *w = (asnd_weight){.data = (const int8_t *)bytes.nd.data,
-                       .k = bytes.shape[0],
-                       .n = bytes.shape[1],
-                       .row = bytes.strides[0],
-                       .col = bytes.strides[1]};
+    ASN_TRY(asn_quant_ints(o, tmp, &bytes));
+    w->data = (const int8_t *)bytes.nd.data;
+    w->nibbles = false;
+    w->row = w->n;
+    w->col = 1;
     return ASN_OK;
 }
 
