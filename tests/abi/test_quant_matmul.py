@@ -133,26 +133,56 @@ def test_many(shape):
 
 @pytest.mark.parametrize("order", ["rows", "columns", "apart"])
 @pytest.mark.parametrize(
-    ("m", "k", "n"), [(1, 300, 1100), (1, 5000, 33), (16, 65, 515), (17, 65, 515), (40, 130, 48), (3, 70001, 2), (2, 7, 1)]
+    ("m", "k", "n"),
+    [
+        (1, 300, 1100),
+        (1, 5000, 33),
+        (16, 65, 515),
+        (17, 65, 515),
+        (40, 130, 48),
+        (3, 70001, 2),
+        (2, 7, 1),
+    ],
 )
 def test_weights_as_they_lie(m, k, n, order):
     """One row to many, lines of every length, each kind of scales: few rows of x take another way than many."""
     w, bits = ints(k, n), ints(k, n, bits=4)
     x = RNG.standard_normal((m, k)).astype(np.float16)
     groups = -(-k // 32)
-    lay = {"rows": np.array, "columns": np.asfortranarray, "apart": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2]}[order]
+    lay = {
+        "rows": np.array,
+        "columns": np.asfortranarray,
+        "apart": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2],
+    }[order]
     for shape, group in (((1,), 0), ((n,), 0), ((groups, n), 32)):
         scale = (RNG.random(shape) + 0.5).astype(np.float16)
         offset = RNG.integers(-3, 3, shape).astype(np.float16)
-        s, o = (np.repeat(t.astype(float), 32, 0)[:k] if group else t.astype(float) for t in (scale, offset))
+        s, o = (
+            np.repeat(t.astype(float), 32, 0)[:k] if group else t.astype(float)
+            for t in (scale, offset)
+        )
         for values, weights in ((w, [lay(w)]), (bits, [lay(bits), Int4(bits), Int4(bits, (1, 0))])):
             for shift, back in ((None, 0), (offset, o)):
                 wide = (values + back) * s
                 want, sums = x.astype(float) @ wide, np.abs(x.astype(float)) @ np.abs(wide)
                 for weight in weights:
                     out = np.empty((m, n), np.float16)
-                    run("WeightQuantBatchMatmulV2", x, weight, scale, shift, None, None, None, group, out)
-                    assert (np.abs(out.astype(float) - want) <= 2.0**-10 * np.abs(want) + 1e-6 * sums + 1e-7).all()
+                    run(
+                        "WeightQuantBatchMatmulV2",
+                        x,
+                        weight,
+                        scale,
+                        shift,
+                        None,
+                        None,
+                        None,
+                        group,
+                        out,
+                    )
+                    assert (
+                        np.abs(out.astype(float) - want)
+                        <= 2.0**-10 * np.abs(want) + 1e-6 * sums + 1e-7
+                    ).all()
 
 
 @pytest.mark.parametrize("version", ["V2", "V3"])

@@ -563,6 +563,14 @@ static asn_status scale_and_add(const void *alpha, const asnd_nd *t, const void 
     return asn_cpu_fused(&p);
 }
 
+/* Whether a factor is 1: then a product is what it is scaled to. */
+static bool is_one(asn_dtype dt, const void *factor) {
+    double value;
+    if (dt != ASN_F32 && dt != ASN_F64) return false;
+    asn_kernels_get()->cast[dt][ASN_F64](1, &value, factor, NULL, NULL);
+    return value == 1;
+}
+
 /* Matrices of BLAS's dtypes are scaled by the engine itself, the rest afterwards. */
 asn_status asn_cpu_gemm(const void *alpha, const asnd_nd *a, const asnd_nd *b,
                         const void *beta, const asnd_nd *c) {
@@ -583,6 +591,10 @@ asn_status asn_cpu_gemm(const void *alpha, const asnd_nd *a, const asnd_nd *b,
         return multiply((const asnd_nd *[]){a, b, c}, alpha, beta);
     int64_t strides[ASN_ND_MAX_DIMS];
     asnd_nd t;
+    if (!nonzero && c->dtype == dt) { /* nothing of c is read: it takes the product */
+        ASN_TRY(multiply_plain(a, b, c));
+        return is_one(dt, alpha) ? ASN_OK : scale_and_add(alpha, c, beta, c, false);
+    }
     asn_status status = allocate_like(c, dt, &t, strides);
     if (status == ASN_OK) status = multiply_plain(a, b, &t);
     if (status == ASN_OK) status = scale_and_add(alpha, &t, beta, c, nonzero);

@@ -14,12 +14,14 @@
 
 /* Rows of queries and of keys of a block: 256 KiB of scores in float32. */
 enum { QUERIES = 128, KEYS = 512 };
+/* Heads of a chunk, at most, and chunks for each thread that share of their own. */
+enum { MOST_SHARED = 8, CHUNKS = 2 };
 
 /* One region of the pool: what all chunks share. blocks: of queries, of the longest
- * sequence. */
+ * sequence; shared: heads of a chunk (forward). */
 typedef struct {
     const asnd_attention *a;
-    int64_t blocks;
+    int64_t blocks, shared;
     atomic_bool failed; /* all errors are lack of memory */
 } job;
 
@@ -84,10 +86,22 @@ static int64_t longest(const asnd_attention *a) {
 #define NAME(x)  x##_f64
 #include "device/cpu/nn/attention.inc"
 
+/* How many heads read the same keys and values together: those of a head of keys where
+ * queries are one block (a model that writes word after word has one query), unless
+ * threads would be idle then. A head's bits do not depend on it. */
+static int64_t shared_heads(const asnd_attention *a, int64_t blocks, double ns) {
+    const int64_t group = a->heads / a->kv_heads;
+    const int64_t wanted = CHUNKS * asn_pool_width(ns);
+    int64_t most = blocks == 1 ? least(group, MOST_SHARED) : 1;
+    while (most > 1 && (group % most || a->num_sequences * a->heads / most < wanted))
+        most--;
+    return most;
+}
+
 /* Runs the chunks; `serial`: one after the other, each shared out from within. */
 static asn_status run(const asnd_attention *a, asnd_pool_fn fn, int64_t blocks,
-                      int64_t chunks, double ns, bool serial) {
-    job j = {.a = a, .blocks = blocks};
+                      int64_t shared, int64_t chunks, double ns, bool serial) {
+    job j = {.a = a, .blocks = blocks, .shared = shared};
     atomic_init(&j.failed, false);
     if (serial)
         for (int64_t c = 0; c < chunks; c++)
@@ -99,14 +113,16 @@ static asn_status run(const asnd_attention *a, asnd_pool_fn fn, int64_t blocks,
 }
 
 asn_status asn_attention_forward(const asnd_attention *a) {
-    int64_t blocks = (longest(a) + QUERIES - 1) / QUERIES;
-    return run(a, a->t == ASN_F64 ? forward_chunk_f64 : forward_chunk_f32, blocks,
-               a->num_sequences * a->heads * blocks, work_of(a, 4), false);
+    const double ns = work_of(a, 4);
+    const int64_t blocks = (longest(a) + QUERIES - 1) / QUERIES;
+    const int64_t shared = shared_heads(a, blocks, ns);
+    return run(a, a->t == ASN_F64 ? forward_chunk_f64 : forward_chunk_f32, blocks, shared,
+               a->num_sequences * a->heads / shared * blocks, ns, false);
 }
 
 /* A chunk is a sequence and a head of keys, whose gradients it sums up. */
 asn_status asn_attention_backward(const asnd_attention *a) {
-    return run(a, a->t == ASN_F64 ? backward_chunk_f64 : backward_chunk_f32, 0,
+    return run(a, a->t == ASN_F64 ? backward_chunk_f64 : backward_chunk_f32, 0, 0,
                a->num_sequences * a->kv_heads, work_of(a, 10),
                a->dpse.data != NULL && a->shared_pse);
 }

@@ -1,4 +1,5 @@
-/* CPU device, operators: x @ ((weight + offset) * scale) with a weight of int8 or int4. */
+/* CPU device, operators: x @ ((weight + offset) * scale) with a weight of int8 or int4.
+ */
 #ifndef ASN_DEVICE_OPAPI_QUANT_WEIGHT_PRODUCT_H
 #define ASN_DEVICE_OPAPI_QUANT_WEIGHT_PRODUCT_H
 
