@@ -35,6 +35,11 @@ typedef struct {
     const asnd_sequence *sequences;
     int64_t d[2], dv;        /* columns of q and k, of a second pair of them, of v */
     asnd_rows q[2], k[2], v; /* the pairs' products are added */
+    /* Forward, or NULL: keys and values lie in blocks of `block` rows, which are k's and
+     * v's batches. Those of sequence s, first to last, are table[s * num_blocks ...];
+     * first_k has no meaning then. */
+    const int32_t *table;
+    int64_t num_blocks, block;
     asnd_rows pse, mask;     /* of scores; mask: bytes, not 0: hidden */
     asnd_rows slopes;        /* float32, one a head: -slope * distance is added */
     int64_t shift;           /* of the distance |i + shift - j|; its root: */

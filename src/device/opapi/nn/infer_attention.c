@@ -4,8 +4,8 @@
  * out = softmax(scale * q k' + pseShift, what is hidden at -infinity) v, with lengths of
  * each sequence that may be shorter than the tensors: behind them queries get 0 and keys
  * are not seen. Keys and values come as one tensor, as a list with one of each sequence,
- * or as a cache of blocks (blocks, size, H) or (blocks, N, size, D), of which a table
- * names those of each sequence; of the last two a copy in a row is made, (T, N, D).
+ * of which a copy in a row is made, (T, N, D), or as a cache of blocks (blocks, size, H)
+ * or (blocks, N, size, D), of which a table names those of each sequence.
  * softmaxLse is the logarithm of the sum of exponentials.
  *
  * In layout TND actualSeqLengths are ends of sequences; those of a cache's keys, and of
@@ -14,6 +14,8 @@
  * must be NULL. The kernel is device/cpu/nn/attention.c's.
  */
 #include "device/opapi/nn/infer_attention.h"
+
+#include "base/integers.h"
 
 /* rows [0, n) of x as a view (n, heads, d). */
 static void rows_view(asnd_view *v, const asnd_rows *x, int64_t n, int64_t heads,
@@ -24,33 +26,41 @@ static void rows_view(asnd_view *v, const asnd_rows *x, int64_t n, int64_t heads
     v->strides[1] = x->head;
 }
 
-/* The keys of a sequence, from its blocks. */
-static asn_status copy_blocks(const asnd_infer *p, const asnd_sequence *s,
-                              const asnd_nd *cache, const int32_t *blocks, asnd_rows from,
-                              asnd_rows to, int64_t d) {
-    for (int64_t i = 0; i < s->rows_k; i += p->block) {
-        int64_t block = blocks[i / p->block], n = s->rows_k - i;
-        if (block < 0 || block >= cache->shape[0])
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "blockTable names block %lld of a cache of %lld",
-                                 (long long)block, (long long)cache->shape[0]);
-        asnd_rows x = from, y = to;
-        asnd_view src, dst;
-        x.data += block * x.batch;
-        y.data += (s->first_k + i) * y.row;
-        rows_view(&src, &x, n < p->block ? n : p->block, p->a.kv_heads, d);
-        rows_view(&dst, &y, n < p->block ? n : p->block, p->a.kv_heads, d);
-        ASN_TRY(asn_move(&dst.nd, &src.nd));
-    }
+/* The table as the kernel takes it, once each of its blocks that is read is one of the
+ * cache. */
+static asn_status read_table(aclOpExecutor *e, const asnd_infer *p, asnd_tmp *tmp,
+                             asnd_attention *a) {
+    asnd_view v;
+    const asnd_nd *t = asn_exec_nd(e, p->table);
+    int64_t count = asn_exec_nd(e, p->v)->shape[0];
+    for (int k = 0; k < 2 && a->d[k] > 0; k++)
+        count = asn_least(count, asn_exec_nd(e, p->k[k])->shape[0]);
+    ASN_TRY(asn_tmp_view(tmp, ASN_I32, 2, t->shape, &v));
+    ASN_TRY(asn_move(&v.nd, t));
+    a->table = (const int32_t *)(void *)v.nd.data;
+    a->num_blocks = v.shape[1];
+    a->block = p->block;
+    for (int64_t i = 0; i < a->num_sequences; i++)
+        for (int64_t k = 0; k * p->block < p->sequences[i].rows_k; k++) {
+            const int64_t block = a->table[i * a->num_blocks + k];
+            if (block < 0 || block >= count)
+                return asn_error_set(ASN_ERR_VALUE,
+                                     "blockTable names block %lld of a cache of %lld",
+                                     (long long)block, (long long)count);
+        }
     return ASN_OK;
 }
 
 /* Keys or values (operand, and those behind it) as rows of d columns. */
 static asn_status read_keys(aclOpExecutor *e, const asnd_infer *p, int operand, int64_t d,
-                            const asnd_view *table, asnd_tmp *tmp, asnd_rows *r) {
+                            asnd_tmp *tmp, asnd_rows *r) {
     asnd_view v;
     ASN_TRY(asn_attn_input(tmp, asn_exec_nd(e, operand), &v));
-    if (!asn_infer_scattered(p)) {
+    if (p->table >= 0) {
+        asn_attn_rows(r, &v.nd, v.nd.ndim == 3 ? ASN_ATTN_BSH : ASN_ATTN_BNSD, d);
+        return ASN_OK;
+    }
+    if (p->lists <= 1) {
         asn_attn_rows(r, &v.nd, p->layout, d);
         return ASN_OK;
     }
@@ -60,15 +70,8 @@ static asn_status read_keys(aclOpExecutor *e, const asnd_infer *p, int operand, 
     asn_attn_rows(r, &all.nd, ASN_ATTN_TND, d);
     for (int64_t i = 0; i < p->a.num_sequences; i++) {
         const asnd_sequence *s = &p->sequences[i];
-        asnd_rows from;
-        if (p->table >= 0) {
-            asn_attn_rows(&from, &v.nd, v.nd.ndim == 3 ? ASN_ATTN_BSH : ASN_ATTN_BNSD, d);
-            const int32_t *blocks = (const int32_t *)table->nd.data + i * table->shape[1];
-            ASN_TRY(copy_blocks(p, s, &v.nd, blocks, from, *r, d));
-            continue;
-        }
         asnd_view one, src, dst;
-        asnd_rows to = *r;
+        asnd_rows from, to = *r;
         ASN_TRY(asn_attn_input(tmp, asn_exec_nd(e, operand + (int)i), &one));
         asn_attn_rows(&from, &one.nd, p->layout, d);
         to.data += s->first_k * to.row;
@@ -95,21 +98,17 @@ static asn_status read_mask(aclOpExecutor *e, const asnd_infer *p, asnd_tmp *tmp
 asn_status asn_infer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_infer *p = plan;
     asnd_attention a = p->a;
-    asnd_view v, out, lse, table;
+    asnd_view v, out, lse;
     const asnd_nd *inputs[] = {asn_exec_nd(e, p->q[0]), asn_exec_nd(e, p->k[0]),
                                asn_exec_nd(e, p->v)};
     bool moved = false, lse_moved = false;
-    if (p->table >= 0) {
-        const asnd_nd *t = asn_exec_nd(e, p->table);
-        ASN_TRY(asn_tmp_view(tmp, ASN_I32, 2, t->shape, &table));
-        ASN_TRY(asn_move(&table.nd, t));
-    }
+    if (p->table >= 0) ASN_TRY(read_table(e, p, tmp, &a));
     for (int k = 0; k < 2 && a.d[k] > 0; k++) {
         ASN_TRY(asn_attn_input(tmp, asn_exec_nd(e, p->q[k]), &v));
         asn_attn_rows(&a.q[k], &v.nd, p->layout, a.d[k]);
-        ASN_TRY(read_keys(e, p, p->k[k], a.d[k], &table, tmp, &a.k[k]));
+        ASN_TRY(read_keys(e, p, p->k[k], a.d[k], tmp, &a.k[k]));
     }
-    ASN_TRY(read_keys(e, p, p->v, a.dv, &table, tmp, &a.v));
+    ASN_TRY(read_keys(e, p, p->v, a.dv, tmp, &a.v));
     if (p->mask >= 0) ASN_TRY(read_mask(e, p, tmp, &a.mask));
     if (p->pse >= 0)
         ASN_TRY(asn_attn_scores(tmp, asn_exec_nd(e, p->pse), p->batches, a.heads,

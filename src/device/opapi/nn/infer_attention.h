@@ -16,11 +16,6 @@ typedef struct {
     asnd_sequence sequences[];
 } asnd_infer;
 
-/* Keys come from several places, and are copied in a row. */
-static inline bool asn_infer_scattered(const asnd_infer *p) {
-    return p->table >= 0 || p->lists > 1;
-}
-
 /* The body of an asnd_infer. */
 ASN_CHECK_RESULT asn_status asn_infer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp);
 

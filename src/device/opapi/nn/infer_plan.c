@@ -203,7 +203,7 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
         *s = (asnd_sequence){.batch = i,
                              .first_q = ends ? end_q : 0,
                              .rows_q = rows_q,
-                             .first_k = ends || asn_infer_scattered(p) ? end_k : 0,
+                             .first_k = ends || p->lists > 1 ? end_k : 0,
                              .rows_k = rows_k};
         /* Without a mask every query sees every key (mode 1), whatever the mode says. */
         asn_attn_band(s, masked ? mode : 1, number(c, "preTokens", INT64_MAX),
