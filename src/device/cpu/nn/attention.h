@@ -40,9 +40,9 @@ typedef struct {
      * first_k has no meaning then. */
     const int32_t *table;
     int64_t num_blocks, block;
-    asnd_rows pse, mask;     /* of scores; mask: bytes, not 0: hidden */
-    asnd_rows slopes;        /* float32, one a head: -slope * distance is added */
-    int64_t shift;           /* of the distance |i + shift - j|; its root: */
+    asnd_rows pse, mask; /* of scores; mask: bytes, not 0: hidden */
+    asnd_rows slopes;    /* float32, one a head: -slope * distance is added */
+    int64_t shift;       /* of the distance |i + shift - j|; its root: */
     bool root;
     bool pse_first;          /* pse is scaled, too */
     double scale, keep;      /* keep: the probability of a bit of drop; 1: no dropout */
