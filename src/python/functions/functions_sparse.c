@@ -22,9 +22,8 @@ static void end_pattern(PyObject *capsule) {
     asn_sparse_pattern_free(pattern_of(capsule));
 }
 
-/* A capsule of what was made; NULL: an error, of `status` or Python's. */
-static PyObject *capsule_of(asn_status status, asn_sparse_pattern *made) {
-    ASN_PY_TRY(status);
+/* A capsule, which takes `made`; NULL: Python's error. */
+static PyObject *capsule_of(asn_sparse_pattern *made) {
     PyObject *capsule = PyCapsule_New(made, PATTERN, end_pattern);
     if (!capsule) asn_sparse_pattern_free(made);
     return capsule;
@@ -85,7 +84,9 @@ static PyObject *f_sparse_matmul(PyObject *const *v) {
 static PyObject *f_sparse_pattern(PyObject *const *v) {
     const asn_array *mask = array_from(v[0]);
     asn_sparse_pattern *made;
-    return mask ? capsule_of(asn_sparse_pattern_new(mask, &made), made) : NULL;
+    if (!mask) return NULL;
+    ASN_PY_TRY(asn_sparse_pattern_new(mask, &made));
+    return capsule_of(made);
 }
 
 /* (rows, cols, lower, upper) */
@@ -95,7 +96,8 @@ static PyObject *f_sparse_banded(PyObject *const *v) {
     for (int i = 0; i < 4; i++)
         if (asn_int64_from_py(v[i], &n[i]) < 0) return NULL;
     ASN_PY_TRY(asn_device_open());
-    return capsule_of(asn_sparse_pattern_banded(n[0], n[1], n[2], n[3], &made), made);
+    ASN_PY_TRY(asn_sparse_pattern_banded(n[0], n[1], n[2], n[3], &made));
+    return capsule_of(made);
 }
 
 /* (blocks, height, width, rows, cols) */
@@ -106,8 +108,8 @@ static PyObject *f_sparse_blocks(PyObject *const *v) {
     for (int i = 0; blocks && i < 4; i++)
         if (asn_int64_from_py(v[i + 1], &n[i]) < 0) return NULL;
     if (!blocks) return NULL;
-    return capsule_of(asn_sparse_pattern_blocks(blocks, n[0], n[1], n[2], n[3], &made),
-                      made);
+    ASN_PY_TRY(asn_sparse_pattern_blocks(blocks, n[0], n[1], n[2], n[3], &made));
+    return capsule_of(made);
 }
 
 /* (pattern): (mask, indptr, indices), copies. */
