@@ -127,7 +127,7 @@ def test_analysis():
     assert found.block_density == (0.75, 0.05, 0) and found.row_counts == tuple(mask.sum(1))
     assert (found.nnz, found.filled_blocks, found.dense_blocks) == (mask.sum(), 2, 1)
     assert found.density == mask.mean() and found.strategy == "dense"
-    assert repr(found) == "SparseAnalysis(dense: density 0.3413 is not below 0.3)"
+    assert found.reason == "dense: density 0.3413 is not below 0.3"
     for share, strategy, reason in [(0.05, "direct", "below 0.1"), (0.2, "blocked", "3 of 3 blocks have 0.15")]:
         mask[:] = np.arange(40) < 40 * share
         found = sparse.SparsePattern(mask).analyze(USUAL)

@@ -10,7 +10,23 @@ from ._stored import Stored
 
 
 class SparseThresholds(NamedTuple):
-    """Densities at which a SparseMatMulOptimizer changes its way."""
+    """Densities at which a `SparseMatMulOptimizer` changes its way.
+
+    Parameters
+    ----------
+    direct : float
+        Below it a product is direct.
+    blocked : float
+        Below it a product goes in blocks, from it on it is dense.
+    inner : float
+        Blocks of at least this density are dense.
+
+    Examples
+    --------
+    >>> from asnumpy import sparse
+    >>> sparse.SparseMatMulOptimizer(0.10, 0.30, 0.15).thresholds()
+    SparseThresholds(direct=0.1, blocked=0.3, inner=0.15)
+    """
 
     direct: float
     blocked: float
@@ -59,6 +75,12 @@ class SparseMatMulOptimizer:
         Returns
         -------
         SparseThresholds
+
+        Examples
+        --------
+        >>> from asnumpy import sparse
+        >>> sparse.SparseMatMulOptimizer(0.10, 0.30, 0.15).thresholds().blocked
+        0.3
         """
         if None not in self._given:
             return SparseThresholds(*map(float, self._given))
@@ -73,7 +95,7 @@ class SparseMatMulOptimizer:
         return SparseThresholds(direct, blocked, inner)
 
     def matmul(self, a, b, pattern=None, strategy="auto"):
-        """a @ b, of those elements of `a` that are stored, or that count by a pattern.
+        """The product a @ b of those elements of `a` that are stored, or that count by a pattern.
 
         Parameters
         ----------
@@ -96,6 +118,15 @@ class SparseMatMulOptimizer:
             Shapes that do not fit, another strategy, thresholds out of range.
         TypeError
             A dense `a` without a pattern, a sparse one with it.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> from asnumpy import sparse
+        >>> a = sparse.csr_array([[0.0, 2.0], [1.0, 0.0]])
+        >>> sparse.SparseMatMulOptimizer().matmul(a, np.eye(2), strategy="dense")
+        array([[0., 2.],
+               [1., 0.]])
         """
         if strategy not in STRATEGIES:
             raise ValueError(f"matmul: strategy is {strategy!r}; allowed are {STRATEGIES}")

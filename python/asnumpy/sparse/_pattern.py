@@ -1,6 +1,7 @@
 """Patterns: which elements of a matrix count, made once and used for many products (src/sparse/pattern.h)."""
 
 import operator as _operator
+from typing import NamedTuple
 
 from .. import _core
 from .._core import asarray
@@ -15,34 +16,42 @@ def extents(shape, cols):
     return rows, rows if cols is None else _operator.index(cols)
 
 
-class SparseAnalysis:
-    """What a product with a pattern would do, and why.
+class SparseAnalysis(NamedTuple):
+    """What a product with a pattern would do, and why; `SparsePattern.analyze` makes it.
 
-    Attributes
+    Parameters
     ----------
     density : float
         The part of all elements that counts.
     nnz : int
         How many those are.
-    row_counts : tuple of int
-        Of each row.
-    block_density : tuple of float
-        Of each block of 64 rows; the last one may have fewer.
     filled_blocks, dense_blocks : int
-        Blocks that are not empty; that have at least the inner threshold's density.
+        Blocks of 64 rows that are not empty; that have at least the inner threshold's density.
     strategy : str
-        "direct", "blocked" or "dense": what "auto" would be.
+        "direct", "blocked" or "dense": what "auto" is.
     reason : str
         A sentence with the numbers that decide.
+    row_counts : tuple of int
+        How many elements of each row count.
+    block_density : tuple of float
+        Of each block of 64 rows; the last one may have fewer.
+
+    Examples
+    --------
+    >>> from asnumpy import sparse
+    >>> optimizer = sparse.SparseMatMulOptimizer(0.10, 0.30, 0.15)
+    >>> sparse.SparsePattern.causal(3).analyze(optimizer).row_counts
+    (1, 2, 3)
     """
 
-    def __init__(self, found):
-        (self.density, self.nnz, self.filled_blocks, self.dense_blocks, strategy, self.reason,
-         self.row_counts, self.block_density) = found  # fmt: skip
-        self.strategy = STRATEGIES[strategy]
-
-    def __repr__(self):
-        return f"SparseAnalysis({self.reason})"
+    density: float
+    nnz: int
+    filled_blocks: int
+    dense_blocks: int
+    strategy: str
+    reason: str
+    row_counts: tuple
+    block_density: tuple
 
 
 class SparsePattern:
@@ -91,6 +100,17 @@ class SparsePattern:
         ----------
         rows, cols : int
             The shape; cols is rows by default.
+
+        Returns
+        -------
+        SparsePattern
+
+        Examples
+        --------
+        >>> from asnumpy import sparse
+        >>> sparse.SparsePattern.causal(2, 3).mask
+        array([[ True, False, False],
+               [ True,  True, False]])
         """
         return cls.banded(rows, cols, MOST, 0)
 
@@ -103,7 +123,19 @@ class SparsePattern:
         rows, cols : int
             The shape; cols is rows by default.
         lower, upper : int
-            How many diagonals below the main one and above it; negative: so many fewer than it.
+            How many diagonals below the main one and above it; a negative number leaves out the
+            main one and those next to it.
+
+        Returns
+        -------
+        SparsePattern
+
+        Examples
+        --------
+        >>> from asnumpy import sparse
+        >>> sparse.SparsePattern.banded(2, 3, lower=0, upper=1).mask
+        array([[ True,  True, False],
+               [False,  True,  True]])
         """
         shape = extents(rows, cols)
         return cls._made(_core._sparse_banded(*shape, lower, upper), shape)
@@ -119,6 +151,21 @@ class SparsePattern:
             (height, width) of a block.
         shape : (int, int), optional
             Where the last blocks are cut off; else all are whole.
+
+        Returns
+        -------
+        SparsePattern
+
+        Raises
+        ------
+        ValueError
+            Where the blocks do not cover the shape, or some are not needed.
+
+        Examples
+        --------
+        >>> from asnumpy import sparse
+        >>> sparse.SparsePattern.block([[True, False]], (1, 2), (1, 3)).mask
+        array([[ True,  True, False]])
         """
         blocks = asarray(blocks)
         height, width = map(_operator.index, block_shape)
@@ -158,9 +205,17 @@ class SparsePattern:
         Returns
         -------
         SparseAnalysis
+
+        Examples
+        --------
+        >>> from asnumpy import sparse
+        >>> optimizer = sparse.SparseMatMulOptimizer(0.10, 0.30, 0.15)
+        >>> sparse.SparsePattern.banded(100).analyze(optimizer).reason
+        'direct: density 0.01 is below 0.1'
         """
         thresholds = _core._sparse_measured() if optimizer is None else optimizer.thresholds()
-        return SparseAnalysis(_core._sparse_analyze(self._held, tuple(thresholds)))
+        found = SparseAnalysis(*_core._sparse_analyze(self._held, tuple(thresholds)))
+        return found._replace(strategy=STRATEGIES[found.strategy])
 
     def __repr__(self):
         rows, cols = self.shape
