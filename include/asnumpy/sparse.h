@@ -93,10 +93,9 @@ typedef struct {
 
 /* occupancy receives the density of each block, `room` at most (NULL when room is 0).
  * thresholds NULL: those that are measured. VALUE: thresholds, a negative room. */
-ASNUMPY_API asnp_status
-asnp_sparse_pattern_analyze(const asnp_sparse_pattern *pattern,
-                            const asnp_sparse_thresholds *thresholds, int64_t room,
-                            double *occupancy, asnp_sparse_analysis *found);
+ASNUMPY_API asnp_status asnp_sparse_pattern_analyze(
+    const asnp_sparse_pattern *pattern, const asnp_sparse_thresholds *thresholds,
+    int64_t room, double *occupancy, asnp_sparse_analysis *found);
 
 /* The elements of a (rows, cols) that count, times b (cols, n): as asnp_sparse_matmul. An
  * infinity or a NaN elsewhere in `a` takes no part. */

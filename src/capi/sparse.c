@@ -1,6 +1,15 @@
 /* L3 C binding: sparse products and patterns (sparse.h). A handle is the core's pattern;
- * the library's lock is held throughout. Thresholds that are not given are measured where
- * they are needed: not for a strategy that is known, but of BLOCKED. */
+ * the library's lock is held throughout. Strategies and blocks have the core's numbers,
+ * structs their own fields, so that the core's may change. Thresholds that are not given
+ * are measured where they are needed: not for a strategy that is known, but of BLOCKED.
+ *
+ * A pattern is made of arrays of the core's and of what the host knows of them (where
+ * rows end), so that analysis asks the device for nothing. It does not change when it is
+ * made: a program may use one on several threads, which the lock makes take turns, and
+ * end it when the last call that was given it has returned, whatever is still queued.
+ *
+ * Products are recorded or queued like those of asnp_matmul; what they wait for (whether
+ * b is finite, where rows of CSR begin) sparse.h says of each strategy. */
 #include "capi/capi.h"
 
 #include <string.h>
@@ -12,6 +21,7 @@ _Static_assert((int)ASNP_SPARSE_DENSE == (int)ASN_SPARSE_DENSE &&
                    (int)ASNP_SPARSE_BLOCK_ROWS == (int)ASN_SPARSE_BLOCK,
                "the header says what the core does");
 
+/* The core's pattern, which no call but its end changes. */
 static const asn_sparse_pattern *of(const asnp_sparse_pattern *pattern) {
     return (const asn_sparse_pattern *)pattern;
 }
@@ -30,6 +40,7 @@ static bool looks(int32_t strategy) {
     return strategy == ASNP_SPARSE_AUTO || strategy == ASNP_SPARSE_BLOCKED;
 }
 
+/* The device is opened for it where no call has done that yet. */
 asnp_status asnp_sparse_measured(asnp_sparse_thresholds *thresholds) {
     NEED(thresholds);
     IN_LIBRARY;
@@ -66,6 +77,7 @@ asnp_status asnp_sparse_matmul(const asnp_array *indptr, const asnp_array *indic
                          &result, out);
 }
 
+/* A mask that is still recorded is computed now: its true elements are counted. */
 asnp_status asnp_sparse_pattern_mask(const asnp_array *mask, asnp_sparse_pattern **out) {
     NEED(mask);
     NEED(out);
@@ -79,6 +91,7 @@ asnp_status asnp_sparse_pattern_causal(int64_t rows, int64_t cols,
     return asnp_sparse_pattern_banded(rows, cols, INT64_MAX, 0, out);
 }
 
+/* Numbers far outside the matrix are fine: they mean all of it, or nothing. */
 asnp_status asnp_sparse_pattern_banded(int64_t rows, int64_t cols, int64_t lower,
                                        int64_t upper, asnp_sparse_pattern **out) {
     NEED(out);
@@ -88,6 +101,7 @@ asnp_status asnp_sparse_pattern_banded(int64_t rows, int64_t cols, int64_t lower
                                      (asn_sparse_pattern **)out);
 }
 
+/* The core counts blocks, and refuses what does not cover the shape just so. */
 asnp_status asnp_sparse_pattern_blocks(const asnp_array *blocks, int64_t height,
                                        int64_t width, int64_t rows, int64_t cols,
                                        asnp_sparse_pattern **out) {
@@ -105,7 +119,9 @@ void asnp_sparse_pattern_release(asnp_sparse_pattern *pattern) {
 }
 
 /* All or none: what is made before one fails is ended. Copies, since handles may be
- * written through. */
+ * written through: a program that writes into indices would otherwise change what every
+ * later product reads. The mask is one byte an element, indptr and indices are of the
+ * narrower dtype that holds them; a program that wants int64 casts. */
 asnp_status asnp_sparse_pattern_parts(const asnp_sparse_pattern *pattern,
                                       asnp_array **mask, asnp_array **indptr,
                                       asnp_array **indices) {
@@ -130,6 +146,8 @@ asnp_status asnp_sparse_pattern_parts(const asnp_sparse_pattern *pattern,
     return ASNP_OK;
 }
 
+/* Blocks that room is too small for are counted all the same, so that a program may ask
+ * with no room first. `why` is copied: it is the caller's, like all of the struct. */
 asnp_status asnp_sparse_pattern_analyze(const asnp_sparse_pattern *pattern,
                                         const asnp_sparse_thresholds *thresholds,
                                         int64_t room, double *occupancy,
@@ -138,8 +156,7 @@ asnp_status asnp_sparse_pattern_analyze(const asnp_sparse_pattern *pattern,
     NEED(found);
     if (room > 0) NEED(occupancy);
     if (room < 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "analyze: room is %lld; it may be 0 or more",
+        return asn_error_set(ASN_ERR_VALUE, "analyze: room is %lld; it may be 0 or more",
                              (long long)room);
     IN_LIBRARY;
     asn_sparse_thresholds t;
@@ -160,6 +177,7 @@ asnp_status asnp_sparse_pattern_analyze(const asnp_sparse_pattern *pattern,
     return ASNP_OK;
 }
 
+/* Thresholds that are given are checked even where the strategy looks at none. */
 asnp_status asnp_sparse_multiply(const asnp_sparse_pattern *pattern, const asnp_array *a,
                                  const asnp_array *b, int32_t strategy,
                                  const asnp_sparse_thresholds *thresholds,

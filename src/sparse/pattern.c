@@ -82,6 +82,7 @@ asn_status asn_sparse_pattern_new(const asn_array *mask, asn_sparse_pattern **ou
     return status;
 }
 
+/* Memory that queued products read goes back when they have run. */
 void asn_sparse_pattern_free(asn_sparse_pattern *p) {
     if (!p) return;
     asn_array_fini(&p->mask);
@@ -119,8 +120,8 @@ asn_status asn_sparse_pattern_banded(int64_t rows, int64_t cols, int64_t lower,
                                   asn_operand_int(-lower)));
     ASN_MAKE(below, asn_np_binary(below, ASN_OP_LESS_EQUAL, asn_np_of(apart),
                                   asn_operand_int(upper)));
-    ASN_MAKE(mask, asn_np_binary(mask, ASN_OP_LOGICAL_AND, asn_np_of(above),
-                                 asn_np_of(below)));
+    ASN_MAKE(mask,
+             asn_np_binary(mask, ASN_OP_LOGICAL_AND, asn_np_of(above), asn_np_of(below)));
     return asn_sparse_pattern_new(mask, out);
 }
 
@@ -129,6 +130,7 @@ static bool covers(int64_t blocks, int64_t size, int64_t extent) {
     return extent >= 0 && extent / size + (extent % size != 0) == blocks;
 }
 
+/* Whole blocks by two repetitions, of which the shape is cut. */
 asn_status asn_sparse_pattern_blocks(const asn_array *blocks, int64_t height,
                                      int64_t width, int64_t rows, int64_t cols,
                                      asn_sparse_pattern **out) {
@@ -162,16 +164,19 @@ static void explain(asn_sparse_analysis *f, const asn_sparse_thresholds *t) {
         snprintf(f->why, sizeof f->why, "direct: density %.4g is below %.4g", f->density,
                  t->direct);
     else if (f->strategy == ASN_SPARSE_BLOCKED)
-        snprintf(f->why, sizeof f->why,
-                 "blocked: density %.4g is in [%.4g, %.4g); %lld of %lld blocks have %.4g "
-                 "or more",
-                 f->density, t->direct, t->blocked, (long long)f->dense,
-                 (long long)f->blocks, t->inner);
+        snprintf(
+            f->why, sizeof f->why,
+            "blocked: density %.4g is in [%.4g, %.4g); %lld of %lld blocks have %.4g "
+            "or more",
+            f->density, t->direct, t->blocked, (long long)f->dense, (long long)f->blocks,
+            t->inner);
     else
         snprintf(f->why, sizeof f->why, "dense: density %.4g is not below %.4g",
                  f->density, t->blocked);
 }
 
+/* From where rows end, which the host knows: the device is not asked. Comparisons are
+ * those of a product (in_blocks, product.c), so that the counts are what it does. */
 asn_status asn_sparse_analyze(const asn_sparse_pattern *p, const asn_sparse_thresholds *t,
                               asn_sparse_analysis *found, int64_t room,
                               double *occupancy) {
@@ -200,6 +205,8 @@ asn_status asn_sparse_analyze(const asn_sparse_pattern *p, const asn_sparse_thre
     return ASN_OK;
 }
 
+/* What counts is gathered at each product: `a` changes, the places stay. A direct product
+ * reads nothing else, a dense one selects by the mask. */
 asn_status asn_sparse_multiply(asn_array *out, const asn_sparse_pattern *p,
                                const asn_array *a, const asn_array *b,
                                asn_sparse_strategy strategy,

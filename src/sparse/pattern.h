@@ -35,11 +35,11 @@ void asn_sparse_pattern_free(asn_sparse_pattern *p);
 /* What analysis finds. Densities are from 0 to 1; of nothing 0. */
 typedef struct {
     double density;
-    int64_t count, least_row, most_row;    /* stored elements, in all and of a row */
-    int64_t blocks, filled, dense;         /* of 64 rows: all; not empty; >= t->inner */
-    double least_block, most_block;        /* densities */
-    asn_sparse_strategy strategy;          /* what AUTO is */
-    char why[128];                         /* a sentence */
+    int64_t count, least_row, most_row; /* stored elements, in all and of a row */
+    int64_t blocks, filled, dense;      /* of 64 rows: all; not empty; >= t->inner */
+    double least_block, most_block;     /* densities */
+    asn_sparse_strategy strategy;       /* what AUTO is */
+    char why[128];                      /* a sentence */
 } asn_sparse_analysis;
 
 /* occupancy: the density of each block of 64 rows, `room` at most; may be NULL when room

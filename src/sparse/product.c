@@ -16,14 +16,18 @@
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
 
+/* PIECE: 16 MiB of float32, which a cache of the last level may still hold in part. */
 enum { PIECE = 1 << 22 };
-static const double DENSE_FROM = 0.3;
+static const double DENSE_FROM =
+    0.3; /* measured on the CPU device without its operation */
 
-const char *asn_sparse_strategy_name(asn_sparse_strategy strategy) {
+/* NULL: it is none. Static. */
+static const char *strategy_name(asn_sparse_strategy strategy) {
     static const char *const names[] = {"auto", "direct", "blocked", "dense"};
     return (unsigned)strategy <= ASN_SPARSE_DENSE ? names[strategy] : NULL;
 }
 
+/* A NaN fails every comparison, and so the check. */
 asn_status asn_sparse_check(const asn_sparse_thresholds *t) {
     if (t->direct >= 0 && t->direct <= t->blocked && t->blocked <= 1 && t->inner >= 0 &&
         t->inner <= 1)
@@ -34,32 +38,37 @@ asn_status asn_sparse_check(const asn_sparse_thresholds *t) {
                          t->direct, t->blocked, t->inner);
 }
 
+/* A product at a threshold goes the way above it. */
 asn_sparse_strategy asn_sparse_choose(const asn_sparse_thresholds *t, double density) {
     return density < t->direct    ? ASN_SPARSE_DIRECT
            : density < t->blocked ? ASN_SPARSE_BLOCKED
                                   : ASN_SPARSE_DENSE;
 }
 
-/* Stored elements of all positions. */
+/* Stored elements of all positions, from 0 to 1; places that are stored twice count
+ * twice, so that it may be more. Of an empty matrix 0. */
 static double density_of(const asn_sparse_left *l) {
     const double all = (double)l->rows * (double)l->cols;
     return all > 0 ? (double)l->indices->layout.size / all : 0;
 }
 
-/* The row of each stored element. */
+/* The row of each stored element, int64: rows repeated by their counts. Counts are taken
+ * on the device, so that nothing is waited for. */
 static asn_status row_numbers(asn_array *out, const asn_sparse_left *l) {
     const asn_scalar start = asn_scalar_int(0), step = asn_scalar_int(1);
     ASN_TEMPORARIES;
     ASN_MAKE(ends, asn_array_range(ends, l->indptr, 0, 1, l->rows));
     ASN_MAKE(begins, asn_array_range(begins, l->indptr, 0, 0, l->rows));
-    ASN_MAKE(counts, asn_np_binary(counts, ASN_OP_SUBTRACT, asn_np_of(ends),
-                                   asn_np_of(begins)));
+    ASN_MAKE(counts,
+             asn_np_binary(counts, ASN_OP_SUBTRACT, asn_np_of(ends), asn_np_of(begins)));
     ASN_MAKE(wide, asn_np_astype(wide, counts, ASN_I64));
     ASN_MAKE(rows, asn_arange(rows, ASN_I64, &start, &step, l->rows));
     return asn_repeat(out, rows, wide, 0);
 }
 
-/* The matrix with its zeros. */
+/* The matrix with its zeros: of a mask a selection, which costs a pass over the matrix;
+ * of CSR zeros onto which the stored elements are added, since one place may be stored
+ * twice and means the sum then. */
 static asn_status dense_left(asn_array *out, const asn_sparse_left *l) {
     const asn_operand zero = asn_operand_int(0);
     if (l->mask) {
@@ -77,12 +86,13 @@ static asn_status dense_left(asn_array *out, const asn_sparse_left *l) {
         const asn_index_item at[2] = {{.kind = ASN_INDEX_ARRAY, .array = rows},
                                       {.kind = ASN_INDEX_ARRAY, .array = l->indices}};
         const asn_operand data = asn_np_of(l->data);
-        ASN_TRY(asn_index_at(ASN_OP_ADD, whole, 2, at, &data)); /* one place twice: sums */
+        ASN_TRY(asn_index_at(ASN_OP_ADD, whole, 2, at, &data));
     }
     return asn_array_share(out, whole);
 }
 
-/* One piece of the stored elements, onto out. */
+/* Stored elements [first, first + count) times their rows of b, onto out. rows: of all
+ * stored elements. Of rows that occur several times all are added, in any order. */
 static asn_status add_piece(const asn_array *out, const asn_sparse_left *l,
                             const asn_array *rows, const asn_array *b, int64_t first,
                             int64_t count) {
@@ -116,6 +126,7 @@ static asn_status all_finite(const asn_array *b, bool *finite) {
     return ASN_OK;
 }
 
+/* Callers have made sure that b is finite. */
 static asn_status times_dense(asn_array *out, const asn_sparse_left *l,
                               const asn_array *b) {
     ASN_TEMPORARIES;
@@ -123,7 +134,8 @@ static asn_status times_dense(asn_array *out, const asn_sparse_left *l,
     return asn_matmul(whole, b, NULL, out);
 }
 
-/* The composition of a direct product. */
+/* The composition of a direct product. Integers and booleans have no infinity, so that
+ * they may become dense at any time. */
 static asn_status times_gathered(asn_array *out, const asn_sparse_left *l,
                                  const asn_array *b) {
     const asn_operand zero = asn_operand_int(0);
@@ -132,17 +144,18 @@ static asn_status times_gathered(asn_array *out, const asn_sparse_left *l,
     if (density_of(l) > DENSE_FROM) ASN_TRY(all_finite(b, &finite));
     if (finite) return times_dense(out, l, b);
     ASN_TEMPORARIES;
-    ASN_MAKE(sums,
-             asn_full(sums, asn_layout_dtype(&b->layout), 2, shape, 'C', &zero));
+    ASN_MAKE(sums, asn_full(sums, asn_layout_dtype(&b->layout), 2, shape, 'C', &zero));
     if (n && shape[1]) {
         const int64_t step = shape[1] < PIECE ? PIECE / shape[1] : 1;
         ASN_MAKE(rows, row_numbers(rows, l));
         for (int64_t first = 0; first < n; first += step)
-            ASN_TRY(add_piece(sums, l, rows, b, first, step < n - first ? step : n - first));
+            ASN_TRY(
+                add_piece(sums, l, rows, b, first, step < n - first ? step : n - first));
     }
     return asn_array_share(out, sums);
 }
 
+/* UNSUPPORTED is the device's answer for all products of a dtype, not an error. */
 static asn_status times_direct(asn_array *out, const asn_sparse_left *l,
                                const asn_array *b) {
     const asn_status status = asn_sparse_matmul(out, l->indptr, l->indices, l->data, b);
@@ -154,7 +167,8 @@ static asn_status times_direct(asn_array *out, const asn_sparse_left *l,
 static asn_status times_rows(const asn_array *out, const asn_sparse_left *l,
                              const asn_array *b, const int64_t *ends, int64_t first,
                              int64_t rows, bool dense) {
-    const int64_t from = first ? ends[first - 1] : 0, count = ends[first + rows - 1] - from;
+    const int64_t from = first ? ends[first - 1] : 0,
+                  count = ends[first + rows - 1] - from;
     asn_sparse_left part = {.rows = rows, .cols = l->cols};
     ASN_TEMPORARIES;
     ASN_MAKE(starts, asn_array_range(starts, l->indptr, 0, first, rows + 1));
@@ -184,8 +198,8 @@ static asn_status in_blocks(const asn_array *out, const asn_sparse_left *l,
     int64_t begin = 0;
     bool before = false;
     for (int64_t first = 0; first < l->rows; first += ASN_SPARSE_BLOCK) {
-        const int64_t rows = ASN_SPARSE_BLOCK < l->rows - first ? ASN_SPARSE_BLOCK
-                                                                : l->rows - first;
+        const int64_t rows =
+            ASN_SPARSE_BLOCK < l->rows - first ? ASN_SPARSE_BLOCK : l->rows - first;
         const int64_t held = ends[first + rows - 1] - (first ? ends[first - 1] : 0);
         const bool dense = (double)held >= inner * (double)rows * (double)l->cols;
         if (first > begin && dense != before) {
@@ -219,8 +233,7 @@ static asn_status times_blocked(asn_array *out, const asn_sparse_left *l,
     int64_t *indptr = asn_malloc((size_t)(l->rows + 1) * sizeof *indptr);
     if (!indptr) return ASN_ERR_MEMORY;
     asn_status status = read_indptr(l, indptr);
-    if (!status)
-        status = asn_array_new(out, asn_layout_dtype(&b->layout), 2, shape, 'C');
+    if (!status) status = asn_array_new(out, asn_layout_dtype(&b->layout), 2, shape, 'C');
     if (!status) {
         status = in_blocks(out, l, b, indptr + 1, inner);
         if (status) asn_array_fini(out);
@@ -240,11 +253,12 @@ static asn_status check_left(const asn_sparse_left *l, const asn_array *b) {
                              asn_dtype_name(asn_layout_dtype(p)), asn_dtype_name(index));
     if (p->ndim != 1 || p->size != l->rows + 1 || i->ndim != 1 ||
         l->data->layout.ndim != 1 || l->data->layout.size != i->size)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "sparse matmul: indptr has %lld elements, indices %lld, data "
-                             "%lld; allowed are %lld, and as many indices as data",
-                             (long long)p->size, (long long)i->size,
-                             (long long)l->data->layout.size, (long long)l->rows + 1);
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "sparse matmul: indptr has %lld elements, indices %lld, data "
+            "%lld; allowed are %lld, and as many indices as data",
+            (long long)p->size, (long long)i->size, (long long)l->data->layout.size,
+            (long long)l->rows + 1);
     if (b->layout.ndim != 2 || b->layout.shape[0] != l->cols)
         return asn_error_set(
             ASN_ERR_VALUE,
@@ -268,7 +282,7 @@ static asn_status times(asn_array *out, const asn_sparse_left *l, const asn_arra
 asn_status asn_sparse_times(asn_array *out, const asn_sparse_left *left,
                             const asn_array *b, asn_sparse_strategy strategy,
                             const asn_sparse_thresholds *t) {
-    if (!asn_sparse_strategy_name(strategy))
+    if (!strategy_name(strategy))
         return asn_error_set(ASN_ERR_VALUE,
                              "sparse matmul: strategy is %d; it may be 0 (auto) to 3 "
                              "(direct, blocked, dense)",
@@ -276,14 +290,13 @@ asn_status asn_sparse_times(asn_array *out, const asn_sparse_left *left,
     ASN_TRY(check_left(left, b));
     const asn_sparse_thresholds none = {0, 0, 0};
     if (!t && strategy != ASN_SPARSE_DIRECT && strategy != ASN_SPARSE_DENSE)
-        return asn_error_set(ASN_ERR_NULL_POINTER,
-                             "sparse matmul: %s needs thresholds",
-                             asn_sparse_strategy_name(strategy));
+        return asn_error_set(ASN_ERR_NULL_POINTER, "sparse matmul: %s needs thresholds",
+                             strategy_name(strategy));
     if (!t) t = &none;
     ASN_TRY(asn_sparse_check(t));
     if (strategy == ASN_SPARSE_AUTO) strategy = asn_sparse_choose(t, density_of(left));
-    const asn_dtype result = asn_promote(asn_layout_dtype(&left->data->layout),
-                                         asn_layout_dtype(&b->layout));
+    const asn_dtype result =
+        asn_promote(asn_layout_dtype(&left->data->layout), asn_layout_dtype(&b->layout));
     const asn_dtype dtype = asn_is_half(result) ? ASN_F32 : result;
     asn_sparse_left l = *left;
     ASN_TEMPORARIES;

@@ -39,8 +39,6 @@ typedef struct {
     const asn_array *indptr, *indices, *data, *mask, *whole;
 } asn_sparse_left;
 
-/* The name of a strategy, "auto" among them; NULL: it is none. Static. */
-const char *asn_sparse_strategy_name(asn_sparse_strategy strategy);
 /* VALUE: they are no such densities. */
 ASN_CHECK_RESULT asn_status asn_sparse_check(const asn_sparse_thresholds *t);
 /* What AUTO is for this density. */

@@ -385,8 +385,7 @@ static asnp_status sparse(int32_t strategy, asnp_array **out) {
     asnp_array *indptr = NULL, *indices = NULL, *y = NULL;
     asnp_status status = asnp_sparse_pattern_causal(4, 3, &pattern);
     if (!status) status = asnp_sparse_pattern_analyze(pattern, &t, 0, NULL, &found);
-    if (!status)
-        status = asnp_sparse_pattern_parts(pattern, NULL, &indptr, &indices);
+    if (!status) status = asnp_sparse_pattern_parts(pattern, NULL, &indptr, &indices);
     if (!status) status = asnp_transpose(base, NULL, &y);
     if (!status) status = asnp_sparse_multiply(pattern, base, y, strategy, &t, out);
     asnp_sparse_pattern_release(pattern);
@@ -409,16 +408,34 @@ typedef struct {
 } scenario;
 
 static const scenario scenarios[] = {
-    {"views", views},          {"stack", joined},     {"unique", distinct},
-    {"lstsq", solved},         {"pinv", inverted},    {"modf", halves},
-    {"choice", drawn},         {"file", written},     {"fftn", transformed},
-    {"std", spread},           {"along", placed},     {"profile", profiled},
-    {"registry", registered},  {"streams", streamed}, {"capture", captured},
-    {"bincount", counted},     {"archive", packed},   {"norms", normed},
-    {"eig", decomposed},       {"search", sought},    {"tensor", moved},
-    {"dot", multiplied},       {"add", added},        {"cache", cached_rows},
-    {"blocks", cached_blocks}, {"sparse", sparse_direct},
-    {"sparse blocks", sparse_blocked}, {"sparse dense", sparse_dense},
+    {"views", views},
+    {"stack", joined},
+    {"unique", distinct},
+    {"lstsq", solved},
+    {"pinv", inverted},
+    {"modf", halves},
+    {"choice", drawn},
+    {"file", written},
+    {"fftn", transformed},
+    {"std", spread},
+    {"along", placed},
+    {"profile", profiled},
+    {"registry", registered},
+    {"streams", streamed},
+    {"capture", captured},
+    {"bincount", counted},
+    {"archive", packed},
+    {"norms", normed},
+    {"eig", decomposed},
+    {"search", sought},
+    {"tensor", moved},
+    {"dot", multiplied},
+    {"add", added},
+    {"cache", cached_rows},
+    {"blocks", cached_blocks},
+    {"sparse", sparse_direct},
+    {"sparse blocks", sparse_blocked},
+    {"sparse dense", sparse_dense},
 };
 
 /* The k-th allocation fails, k = 1, 2, ... until none does. */

@@ -14,7 +14,11 @@ END = 2**63 - 1
 
 
 class Thresholds(ctypes.Structure):
-    _fields_ = [("direct", ctypes.c_double), ("blocked", ctypes.c_double), ("inner", ctypes.c_double)]
+    _fields_ = [
+        ("direct", ctypes.c_double),
+        ("blocked", ctypes.c_double),
+        ("inner", ctypes.c_double),
+    ]
 
 
 class Analysis(ctypes.Structure):
@@ -32,7 +36,9 @@ def given_or_none(thresholds):
 
 
 def multiply(pattern, a, b, strategy=AUTO, thresholds=USUAL):
-    return c.sparse_multiply(pattern, array(a), array(b), strategy, given_or_none(thresholds)).numpy()
+    return c.sparse_multiply(
+        pattern, array(a), array(b), strategy, given_or_none(thresholds)
+    ).numpy()
 
 
 def analyze(pattern, thresholds=USUAL, room=100):
@@ -106,7 +112,10 @@ def test_analysis():
     assert (found.blocks, found.filled, found.dense) == (3, 2, 1)
     assert (found.least_block, found.most_block) == (0, 0.75) and found.density == mask.mean()
     assert found.strategy == DENSE and found.why == b"dense: density 0.3413 is not below 0.3"
-    for share, strategy, why in [(0.05, DIRECT, b"below 0.1"), (0.2, BLOCKED, b"3 of 3 blocks have 0.15")]:
+    for share, strategy, why in [
+        (0.05, DIRECT, b"below 0.1"),
+        (0.2, BLOCKED, b"3 of 3 blocks have 0.15"),
+    ]:
         mask[:] = np.arange(40) < 40 * share
         found, occupancy = analyze(c.sparse_pattern_mask(array(mask)), room=1)
         assert found.strategy == strategy and why in found.why and occupancy[0] == share
@@ -170,9 +179,29 @@ def test_refusals():
     for wrong in [(0.3, 0.2, 0), (-1, 1, 0), (0, 2, 0), (0, 1, 1.5), (0, float("nan"), 0)]:
         t = ref(Thresholds(*wrong))
         refused("ValueError", "thresholds are direct", c.sparse_multiply, pattern, x, b, 1, t)
-        refused("ValueError", "thresholds are direct", c.sparse_pattern_analyze, pattern, t, 0, None, ref(Analysis()))
-    refused("ValueError", "room is -1", c.sparse_pattern_analyze, pattern, None, -1, None, ref(Analysis()))
-    refused("ValueError", "occupancy", c.sparse_pattern_analyze, pattern, None, 1, None, ref(Analysis()))
+        refused(
+            "ValueError",
+            "thresholds are direct",
+            c.sparse_pattern_analyze,
+            pattern,
+            t,
+            0,
+            None,
+            ref(Analysis()),
+        )
+    refused(
+        "ValueError",
+        "room is -1",
+        c.sparse_pattern_analyze,
+        pattern,
+        None,
+        -1,
+        None,
+        ref(Analysis()),
+    )
+    refused(
+        "ValueError", "occupancy", c.sparse_pattern_analyze, pattern, None, 1, None, ref(Analysis())
+    )
     refused("ValueError", "pattern", c.sparse_multiply, None, x, b, 0, None)
     c.sparse_pattern_release(None)
 
@@ -181,7 +210,37 @@ def test_refused_structures():
     b, t = array(np.ones((3, 2))), ref(USUAL)
     indptr, indices, data = (array(np.array(x)) for x in ([0, 1, 2], [0, 2], [1.0, 2.0]))
     narrow = array(np.array([0, 1, 2], "int32"))
-    refused("TypeError", "indptr is int32, indices are int64", c.sparse_matmul, narrow, indices, data, b, 0, t)
-    refused("ValueError", "indices 3, data 2", c.sparse_matmul, indptr, array(np.arange(3)), data, b, 0, t)
+    refused(
+        "TypeError",
+        "indptr is int32, indices are int64",
+        c.sparse_matmul,
+        narrow,
+        indices,
+        data,
+        b,
+        0,
+        t,
+    )
+    refused(
+        "ValueError",
+        "indices 3, data 2",
+        c.sparse_matmul,
+        indptr,
+        array(np.arange(3)),
+        data,
+        b,
+        0,
+        t,
+    )
     for heads in ([0, 2, 1], [0, 1, 3], [-1, 1, 2]):
-        refused("ValueError", "must ascend", c.sparse_matmul, array(np.array(heads)), indices, data, b, BLOCKED, t)
+        refused(
+            "ValueError",
+            "must ascend",
+            c.sparse_matmul,
+            array(np.array(heads)),
+            indices,
+            data,
+            b,
+            BLOCKED,
+            t,
+        )

@@ -74,13 +74,14 @@ static void patterns() {
     every_way(SparsePattern::banded(ROWS, COLS, 5, 2),
               mask_of([](int i, int j) { return j - i <= 2 && i - j <= 5; }), "banded");
     const std::vector<uint8_t> blocks = {1, 0, 0, 1, 1, 0, 0, 0};
-    every_way(SparsePattern::block(tensor(blocks, DataType::BOOL, {4, 2}), 40, 35, ROWS,
-                                   COLS),
-              mask_of([&](int i, int j) {
-                  return blocks[static_cast<std::size_t>(i / 40 * 2 + j / 35)] != 0;
-              }),
-              "blocks");
-    const std::vector<uint8_t> mask = mask_of([](int i, int j) { return i * j % 3 == 1; });
+    every_way(
+        SparsePattern::block(tensor(blocks, DataType::BOOL, {4, 2}), 40, 35, ROWS, COLS),
+        mask_of([&](int i, int j) {
+            return blocks[static_cast<std::size_t>(i / 40 * 2 + j / 35)] != 0;
+        }),
+        "blocks");
+    const std::vector<uint8_t> mask =
+        mask_of([](int i, int j) { return i * j % 3 == 1; });
     every_way(SparsePattern::mask(tensor(mask, DataType::BOOL, {ROWS, COLS})), mask,
               "mask");
 }
@@ -89,10 +90,11 @@ static void csr() {
     const std::vector<int32_t> indptr = {0, 1, 3}, indices = {2, 0, 1};
     const std::vector<double> data = {4, 1, 2}, y = {1, 10, 100};
     for (Strategy strategy : all) {
-        const Tensor out = SparseMatMulOptimizer(Thresholds{}).matmul(
-            tensor(indptr, DataType::INT32, {3}), tensor(indices, DataType::INT32, {3}),
-            tensor(data, DataType::FLOAT64, {3}), tensor(y, DataType::FLOAT64, {3, 1}),
-            strategy);
+        const Tensor out = SparseMatMulOptimizer(Thresholds{})
+                               .matmul(tensor(indptr, DataType::INT32, {3}),
+                                       tensor(indices, DataType::INT32, {3}),
+                                       tensor(data, DataType::FLOAT64, {3}),
+                                       tensor(y, DataType::FLOAT64, {3, 1}), strategy);
         double host[2] = {0, 0};
         check(out.desc().dtype == DataType::FLOAT64, "dtype");
         mm.copy_to_host(out, host, sizeof host);
@@ -108,7 +110,8 @@ static void analysis() {
     check(found.density == 0.505 && found.strategy == Strategy::DENSE, "density");
     check(found.why == "dense: density 0.505 is not below 0.3", "why");
     const Thresholds t = Thresholds::measured(), again = Thresholds::measured();
-    check(t.direct == again.direct && t.direct <= t.blocked && t.blocked <= 1, "measured");
+    check(t.direct == again.direct && t.direct <= t.blocked && t.blocked <= 1,
+          "measured");
 }
 
 static void refusals() {

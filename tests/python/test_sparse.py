@@ -1,7 +1,7 @@
 """asnumpy.sparse against SciPy: formats, shapes, dtypes, empty rows, elements stored twice."""
 
-import os
 import operator
+import os
 
 import asnumpy
 import numpy as np

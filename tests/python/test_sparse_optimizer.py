@@ -82,7 +82,9 @@ def test_what_is_not_stored_takes_no_part(strategy):
 def test_halves_are_summed_in_float32():
     a, b = np.full((3, 4096), 0.5, "float16"), np.full((4096, 2), 0.25, "float16")
     for strategy in WAYS:
-        found = USUAL.matmul(a, b, sparse.SparsePattern(np.ones((3, 4096), bool)), strategy=strategy)
+        found = USUAL.matmul(
+            a, b, sparse.SparsePattern(np.ones((3, 4096), bool)), strategy=strategy
+        )
         assert found.dtype == "float16" and (np.asarray(found) == 512).all()
 
 
@@ -128,7 +130,10 @@ def test_analysis():
     assert (found.nnz, found.filled_blocks, found.dense_blocks) == (mask.sum(), 2, 1)
     assert found.density == mask.mean() and found.strategy == "dense"
     assert found.reason == "dense: density 0.3413 is not below 0.3"
-    for share, strategy, reason in [(0.05, "direct", "below 0.1"), (0.2, "blocked", "3 of 3 blocks have 0.15")]:
+    for share, strategy, reason in [
+        (0.05, "direct", "below 0.1"),
+        (0.2, "blocked", "3 of 3 blocks have 0.15"),
+    ]:
         mask[:] = np.arange(40) < 40 * share
         found = sparse.SparsePattern(mask).analyze(USUAL)
         assert found.strategy == strategy and reason in found.reason

@@ -111,14 +111,14 @@ class SparsePattern {
     Analysis analyze(const Thresholds &thresholds) const {
         const asnp_sparse_thresholds t = {thresholds.direct, thresholds.blocked,
                                           thresholds.inner};
-        const int64_t blocks = rows_ / ASNP_SPARSE_BLOCK_ROWS +
-                               (rows_ % ASNP_SPARSE_BLOCK_ROWS != 0);
+        const int64_t blocks =
+            rows_ / ASNP_SPARSE_BLOCK_ROWS + (rows_ % ASNP_SPARSE_BLOCK_ROWS != 0);
         Analysis a;
         asnp_sparse_analysis f;
         const asnp_sparse_pattern *p = handle();
         a.block_density.resize(static_cast<std::size_t>(blocks));
-        asnumpy::detail::check(asnp_sparse_pattern_analyze(
-            p, &t, blocks, a.block_density.data(), &f));
+        asnumpy::detail::check(
+            asnp_sparse_pattern_analyze(p, &t, blocks, a.block_density.data(), &f));
         a.density = f.density;
         a.count = f.count;
         a.least_row = f.least_row;

@@ -220,4 +220,3 @@ class SparsePattern:
     def __repr__(self):
         rows, cols = self.shape
         return f"SparsePattern(shape=({rows}, {cols}), nnz={self.nnz})"
-

@@ -2,7 +2,17 @@
  * capsules (sparse/pattern.h). The classes make arrays of ours and ints of what they are
  * given; shapes, dtypes and thresholds are the core's to refuse, with the message that C
  * programs get. Thresholds are tuples of three floats, None where a strategy looks at
- * none. These functions are private. */
+ * none. These functions are private.
+ *
+ * The classes are sparse/_pattern.py and sparse/_optimizer.py; csr @ dense comes here,
+ * too, with the direct strategy (sparse/_product.py). A pattern in a capsule does not
+ * change, so that threads may share one without a lock; Python keeps it until the call
+ * that was given it is over. Results are wrapped as ndarray, the base class: of a sparse
+ * array there is no subclass to keep.
+ *
+ * What the core waits for (whether b is finite, where rows begin, for blocks) is waited
+ * for without the library's lock, which the graph's functions take and leave themselves;
+ * other threads of Python's run meanwhile. */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
@@ -18,6 +28,7 @@ static asn_sparse_pattern *pattern_of(PyObject *capsule) {
     return PyCapsule_GetPointer(capsule, PATTERN);
 }
 
+/* A capsule's end may come on any thread; freeing takes no lock of the library's. */
 static void end_pattern(PyObject *capsule) {
     asn_sparse_pattern_free(pattern_of(capsule));
 }
@@ -29,7 +40,8 @@ static PyObject *capsule_of(asn_sparse_pattern *made) {
     return capsule;
 }
 
-/* One of ours; NULL: another object, with Python's error. */
+/* One of ours, subclasses included, borrowed from the arguments; NULL: another object,
+ * with Python's error. */
 static const asn_array *array_from(PyObject *value) {
     if (asn_is_ndarray(value)) return asn_of(value);
     PyErr_Format(PyExc_TypeError, "sparse products take asnumpy arrays, got %s",
@@ -51,7 +63,8 @@ static int thresholds_from(PyObject *value, asn_sparse_thresholds *room,
                : -1;
 }
 
-/* A strategy by its number, which the core checks. */
+/* A strategy by its number, which the core checks; -1 stands for all that an enum may not
+ * hold. */
 static int strategy_from(PyObject *value, asn_sparse_strategy *out) {
     int64_t number;
     if (asn_int64_from_py(value, &number) < 0) return -1;
@@ -59,7 +72,8 @@ static int strategy_from(PyObject *value, asn_sparse_strategy *out) {
     return 0;
 }
 
-/* (indptr, indices, data, b, strategy, thresholds): rows are indptr's, columns b's. */
+/* (indptr, indices, data, b, strategy, thresholds): rows are indptr's, columns b's. A new
+ * array; direct on the CPU device it is recorded or queued, and a capture may hold it. */
 static PyObject *f_sparse_matmul(PyObject *const *v) {
     const asn_array *all[4];
     asn_sparse_thresholds room;
@@ -80,7 +94,7 @@ static PyObject *f_sparse_matmul(PyObject *const *v) {
     return asn_ndarray_wrap(&out);
 }
 
-/* (mask) */
+/* (mask): a capsule; the mask is copied and waited for. */
 static PyObject *f_sparse_pattern(PyObject *const *v) {
     const asn_array *mask = array_from(v[0]);
     asn_sparse_pattern *made;
@@ -89,7 +103,8 @@ static PyObject *f_sparse_pattern(PyObject *const *v) {
     return capsule_of(made);
 }
 
-/* (rows, cols, lower, upper) */
+/* (rows, cols, lower, upper): a capsule. No array is among the arguments, so that this
+ * may be the first call that needs the device. */
 static PyObject *f_sparse_banded(PyObject *const *v) {
     int64_t n[4];
     asn_sparse_pattern *made;
@@ -100,7 +115,8 @@ static PyObject *f_sparse_banded(PyObject *const *v) {
     return capsule_of(made);
 }
 
-/* (blocks, height, width, rows, cols) */
+/* (blocks, height, width, rows, cols): a capsule; the class gives whole blocks where it
+ * was told no shape. */
 static PyObject *f_sparse_blocks(PyObject *const *v) {
     const asn_array *blocks = array_from(v[0]);
     int64_t n[4];
@@ -112,7 +128,8 @@ static PyObject *f_sparse_blocks(PyObject *const *v) {
     return capsule_of(made);
 }
 
-/* (pattern): (mask, indptr, indices), copies. */
+/* (pattern): (mask, indptr, indices), copies: what a program writes into them leaves the
+ * pattern as it is. */
 static PyObject *f_sparse_parts(PyObject *const *v) {
     const asn_sparse_pattern *p = pattern_of(v[0]);
     if (!p) return NULL;
@@ -162,12 +179,11 @@ static PyObject *f_sparse_analyze(PyObject *const *v) {
         Py_XDECREF(shares);
         return NULL;
     }
-    return Py_BuildValue("(dLLLisNN)", f.density, (long long)f.count,
-                         (long long)f.filled, (long long)f.dense, (int)f.strategy, f.why,
-                         counts, shares);
+    return Py_BuildValue("(dLLLisNN)", f.density, (long long)f.count, (long long)f.filled,
+                         (long long)f.dense, (int)f.strategy, f.why, counts, shares);
 }
 
-/* (pattern, a, b, strategy, thresholds) */
+/* (pattern, a, b, strategy, thresholds): a new array. */
 static PyObject *f_sparse_multiply(PyObject *const *v) {
     const asn_sparse_pattern *p = pattern_of(v[0]);
     const asn_array *a = p ? array_from(v[1]) : NULL, *b = a ? array_from(v[2]) : NULL;
@@ -181,7 +197,8 @@ static PyObject *f_sparse_multiply(PyObject *const *v) {
     return asn_ndarray_wrap(&out);
 }
 
-/* (): the thresholds that are measured once. */
+/* (): the thresholds that are measured once in a process, under the library's lock: of
+ * two threads that ask first one waits for the other's. */
 static PyObject *f_sparse_measured(PyObject *const *v) {
     (void)v;
     asn_sparse_thresholds t;

@@ -31,9 +31,9 @@ enum {
     ROWS = 128, /* of the result that pass through all blocks before the next ones do */
     PACK_REUSE = 4, /* stored elements for each row of b, from which on it is packed */
     PLAIN_BYTES = 4096, /* of a row of b that the plain loops take at once */
-    MIN_PARTS = 16, /* as many as there is work for; more cost reuse of b's blocks */
+    MIN_PARTS = 16,     /* as many as there is work for; more cost reuse of b's blocks */
     MAX_PARTS = 64,
-    TASKS = 128, /* parts times panels that are enough for any number of threads */
+    TASKS = 128,    /* parts times panels that are enough for any number of threads */
     PART_NS = 20000 /* of a part, at least */
 };
 
@@ -133,8 +133,8 @@ typedef struct {
     int64_t block, blocks; /* rows of b that a panel is cut into; how many there are */
     int64_t parts;
     share shares[MAX_PARTS + 1];
-    char *carries; /* of each part: n elements */
-    int64_t *starts; /* of cells, part after part (see order_part) */
+    char *carries;            /* of each part: n elements */
+    int64_t *starts;          /* of cells, part after part (see order_part) */
     int32_t *ordered_indices; /* stored elements, cell after cell; NULL: one block */
     char *ordered;
 } sparse_job;
@@ -214,7 +214,7 @@ static void share_out(sparse_job *j) {
     const double most = ns / PART_NS;
     const int64_t wanted = asn_least(MAX_PARTS, TASKS / j->panels);
     const int64_t enough = wanted < MIN_PARTS ? MIN_PARTS : wanted;
-    j->parts = most < 1 ? 1 : most > (double)enough ? enough : (int64_t)most;
+    j->parts = most<1 ? 1 : most>(double) enough ? enough : (int64_t)most;
     const int64_t size = asn_pieces(j->nnz ? j->nnz : 1, j->parts);
     j->shares[0] = (share){0, 0, false};
     for (int64_t c = 1; c < j->parts; c++) {
@@ -414,12 +414,14 @@ static asn_status with_scratch(sparse_job *j, const asnd_nd *indptr,
         const size_t sums = (size_t)asn_round_up(j->parts * j->n * j->item, 64);
         const size_t pack = packs ? (size_t)asn_round_up(j->k * j->n * j->item, 64) : 0;
         const int64_t copied = j->blocks > 1 ? asn_round_up(j->nnz, 16) : 0;
-        char *more = asn_scratch_take(pack + sums + (size_t)(copied * (j->item + 4)) + starts);
+        char *more =
+            asn_scratch_take(pack + sums + (size_t)(copied * (j->item + 4)) + starts);
         if (more) {
             j->packed = packs ? more : NULL;
             j->carries = more + pack;
             j->ordered = copied ? j->carries + sums : NULL;
-            j->ordered_indices = copied ? (int32_t *)(j->ordered + copied * j->item) : NULL;
+            j->ordered_indices =
+                copied ? (int32_t *)(j->ordered + copied * j->item) : NULL;
             j->starts = (int64_t *)(j->carries + sums + copied * (j->item + 4));
             run(j, dtype);
             asn_scratch_give(more);
