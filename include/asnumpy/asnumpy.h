@@ -40,6 +40,7 @@
 #include "asnumpy/random.h"
 #include "asnumpy/registry.h"
 #include "asnumpy/runtime.h"
+#include "asnumpy/sparse.h"
 #include "asnumpy/stream.h"
 #include "asnumpy/types.h"
 #include "asnumpy/ufunc.h"

@@ -161,6 +161,23 @@ static void test_long_rows(void) {
     }
 }
 
+/* Rows dense enough for blocks of b, and more of them than pass through these together;
+ * last panels of one column and of several. */
+static void test_blocks(void) {
+    static const int64_t widths[] = {33, 65, 66, 100, 129, 257};
+    for (int round = 0; round < 24; round++) {
+        product p = {.m = 100 + random_below(300),
+                     .k = 300 + random_below(500),
+                     .n = widths[round % 6],
+                     .index = round % 4 < 2 ? ASN_I32 : ASN_I64,
+                     .dtype = round % 2 ? ASN_F32 : ASN_F64};
+        init(&p, 200, round % 3 ? -1 : 7, 5000, true);
+        compare(&p);
+        compare_threads(&p);
+        fini(&p);
+    }
+}
+
 static void test_refused(void) {
     product p = {.m = 5, .k = 9, .n = 3, .dtype = ASN_F32, .index = ASN_I64};
     init(&p, 5, 2, 4, true);
@@ -184,6 +201,7 @@ int main(void) {
     asn_pool_set_threads(3);
     test_random();
     test_long_rows();
+    test_blocks();
     test_refused();
     return check_report("test_cpu_sparse");
 }

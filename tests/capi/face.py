@@ -145,6 +145,7 @@ class Face:
         "asnp_stream_handle **",
         "asnp_event **",
         "asnp_kv_cache **",
+        "asnp_sparse_pattern **",
     )
 
     def __init__(self):
@@ -228,10 +229,15 @@ class Cache(Owner):
     END = "kv_cache_release"
 
 
+class Pattern(Owner):
+    END = "sparse_pattern_release"
+
+
 OWNERS = {
     "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_mm_lend": Loan, "asnp_queue_new": Queue,
     "asnp_queue_send": Transfer, "asnp_queue_copy": Transfer, "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
-    "asnp_event_new": Event, "asnp_kv_cache_new": Cache,
+    "asnp_event_new": Event, "asnp_kv_cache_new": Cache, "asnp_sparse_pattern_mask": Pattern,
+    "asnp_sparse_pattern_causal": Pattern, "asnp_sparse_pattern_banded": Pattern, "asnp_sparse_pattern_blocks": Pattern,
 }  # fmt: skip
 
 

@@ -389,21 +389,66 @@ static asnp_status cached_blocks(asnp_array **out) {
     return cached(1, out);
 }
 
+/* A pattern and products with it, by one way. */
+static asnp_status sparse(int32_t strategy, asnp_array **out) {
+    const asnp_sparse_thresholds t = {0, 1, 0.5};
+    asnp_sparse_pattern *pattern = NULL;
+    asnp_sparse_analysis found;
+    asnp_array *indptr = NULL, *indices = NULL, *y = NULL;
+    asnp_status status = asnp_sparse_pattern_causal(4, 3, &pattern);
+    if (!status) status = asnp_sparse_pattern_analyze(pattern, &t, 0, NULL, &found);
+    if (!status) status = asnp_sparse_pattern_parts(pattern, NULL, &indptr, &indices);
+    if (!status) status = asnp_transpose(base, NULL, &y);
+    if (!status) status = asnp_sparse_multiply(pattern, base, y, strategy, &t, out);
+    asnp_sparse_pattern_release(pattern);
+    asnp_release(indptr), asnp_release(indices), asnp_release(y);
+    return status;
+}
+static asnp_status sparse_direct(asnp_array **out) {
+    return sparse(ASNP_SPARSE_DIRECT, out);
+}
+static asnp_status sparse_blocked(asnp_array **out) {
+    return sparse(ASNP_SPARSE_BLOCKED, out);
+}
+static asnp_status sparse_dense(asnp_array **out) {
+    return sparse(ASNP_SPARSE_DENSE, out);
+}
+
 typedef struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
 } scenario;
 
 static const scenario scenarios[] = {
-    {"views", views},         {"stack", joined},         {"unique", distinct},
-    {"lstsq", solved},        {"pinv", inverted},        {"modf", halves},
-    {"choice", drawn},        {"file", written},         {"fftn", transformed},
-    {"std", spread},          {"along", placed},         {"profile", profiled},
-    {"registry", registered}, {"replaced", replaced},    {"streams", streamed},
-    {"capture", captured},    {"bincount", counted},     {"archive", packed},
-    {"norms", normed},        {"eig", decomposed},       {"search", sought},
-    {"tensor", moved},        {"dot", multiplied},       {"add", added},
-    {"cache", cached_rows},   {"blocks", cached_blocks},
+    {"views", views},
+    {"stack", joined},
+    {"unique", distinct},
+    {"lstsq", solved},
+    {"pinv", inverted},
+    {"modf", halves},
+    {"choice", drawn},
+    {"file", written},
+    {"fftn", transformed},
+    {"std", spread},
+    {"along", placed},
+    {"profile", profiled},
+    {"registry", registered},
+    {"replaced", replaced},
+    {"streams", streamed},
+    {"capture", captured},
+    {"bincount", counted},
+    {"archive", packed},
+    {"norms", normed},
+    {"eig", decomposed},
+    {"search", sought},
+    {"tensor", moved},
+    {"dot", multiplied},
+    {"add", added},
+    {"cache", cached_rows},
+    {"blocks", cached_blocks},
+    {"sparse", sparse_direct},
+    {"sparse blocks", sparse_blocked},
+    {"sparse dense", sparse_dense},
 };
 
 /* The k-th allocation fails, k = 1, 2, ... until none does. */

@@ -35,6 +35,10 @@
 
 #include "asnumpy/error.hpp"
 
+namespace td::sparse {
+class SparseMatMulOptimizer;
+}
+
 namespace td::mm {
 
 using asnumpy::DeviceError;
@@ -230,7 +234,8 @@ class Tensor {
 
   private:
     friend class MemoryManager;
-    friend class IncrementalKVCacheManager; /* kv_cache.h */
+    friend class IncrementalKVCacheManager;     /* kv_cache.h */
+    friend class sparse::SparseMatMulOptimizer; /* td/sparse/sparse_matmul_optimizer.h */
     /* Takes the array. */
     Tensor(asnp_array *array, const TensorDesc &desc, bool zero_copy) : array_(array) {
         try {

@@ -36,9 +36,12 @@ from ._formats import (
     dia_matrix,
     spmatrix,
 )
+from ._optimizer import SparseMatMulOptimizer, SparseThresholds
+from ._pattern import SparseAnalysis, SparsePattern
 
 __all__ = [
-    "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "bsr_array",
+    "SparseAnalysis", "SparseEfficiencyWarning", "SparseMatMulOptimizer", "SparsePattern",
+    "SparseThresholds", "SparseWarning", "block_array", "block_diag", "bmat", "bsr_array",
     "bsr_matrix", "coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix",
     "dia_array", "dia_matrix", "diags", "diags_array", "eye", "eye_array", "find", "hstack", "identity",
     "issparse", "isspmatrix", "kron", "linalg", "random", "random_array", "sparray", "spmatrix", "tril",

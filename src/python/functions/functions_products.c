@@ -236,40 +236,6 @@ static PyObject *f_convolve(PyObject *const *v) {
     return r;
 }
 
-/* ---- sparse */
-
-/* What the device asks of the arrays of a product; false with a ValueError. */
-static bool fit_sparse(PyObject *const *all) {
-    const asn_layout *indptr = &asn_of(all[0])->layout, *b = &asn_of(all[3])->layout;
-    const asn_layout *indices = &asn_of(all[1])->layout, *data = &asn_of(all[2])->layout;
-    if (indptr->ndim == 1 && indptr->size > 0 && indices->ndim == 1 && data->ndim == 1 &&
-        indices->size == data->size && b->ndim == 2 && data->dtype == b->dtype &&
-        indptr->dtype == indices->dtype)
-        return true;
-    PyErr_SetString(
-        PyExc_ValueError,
-        "_sparse_matmul takes indptr and indices of one dtype, data of as many "
-        "elements as indices, and a matrix of data's dtype");
-    return false;
-}
-
-/* (indptr, indices, data, b): NotImplementedError where the device has no such operation.
- */
-static PyObject *f_sparse_matmul(PyObject *const *v) {
-    PyObject *all[4] = {NULL}, *r = NULL;
-    int have = 0;
-    while (have < 4 && (all[have] = asn_asarray(v[have])))
-        have++;
-    asn_ndarray *made = have == 4 && fit_sparse(all) ? asn_ndarray_alloc() : NULL;
-    if (made)
-        r = asn_ndarray_made(made, asn_sparse_matmul(&made->array, asn_of(all[0]),
-                                                     asn_of(all[1]), asn_of(all[2]),
-                                                     asn_of(all[3])));
-    while (have > 0)
-        Py_DECREF(all[--have]);
-    return r;
-}
-
 asn_function_def asn_product_functions[] = {
     ASN_FUNCTION("inner", "a, b, /", f_inner, "The sum of products over the last axes."),
     ASN_FUNCTION("vdot", "a, b, /", f_vdot,
@@ -282,7 +248,5 @@ asn_function_def asn_product_functions[] = {
                  "The cross-correlation of two sequences."),
     ASN_FUNCTION("convolve", "a, v, mode='full'", f_convolve,
                  "The convolution of two sequences."),
-    ASN_FUNCTION("_sparse_matmul", "indptr, indices, data, b", f_sparse_matmul,
-                 "A sparse matrix in CSR times a dense one."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

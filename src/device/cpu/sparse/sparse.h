@@ -7,19 +7,15 @@
 
 #include "device/cpu/nd.h"
 
-/* Rows [first, first + rows) of a product in some columns of the result, with the stored
- * elements whose column is below `limit`. Counts are of elements. */
+/* Rows of a product in some columns of the result. Counts are of elements. */
 typedef struct {
-    const int64_t *indptr;  /* of all rows */
+    const int64_t *starts;  /* rows + 1: row i has stored elements starts[i] ... */
     const int32_t *indices; /* columns of stored elements */
     const char *data;       /* stored elements */
-    int64_t first, rows;
-    int64_t *cursor; /* of these rows: the next stored element of each */
-    int64_t end;     /* where the part ends: its last row may go on */
-    int64_t limit;   /* elements in columns from here on stay */
+    int64_t rows;
     const char *b;   /* the dense matrix's row 0 in these columns */
     int64_t b_row;   /* from a row to the next */
-    char *out;       /* row `first` of the result in these columns */
+    char *out;       /* the first row of the result in these columns */
     int64_t out_row; /* from a row to the next */
     int64_t cols;    /* at most what the loops take at once */
     bool adds;       /* onto what out holds; else it is overwritten */
@@ -28,9 +24,8 @@ typedef struct {
 /* What an instruction set has for a dtype. */
 typedef struct asnd_sparse_loops {
     int64_t cols; /* that a part has at most */
-    /* Leaves cursors behind the elements that were taken. Terms are added in the order in
-     * which they are stored, products and sums rounded once together where the set has
-     * such an instruction. */
+    /* Terms are added in the order in which they are stored, products and sums rounded
+     * once together where the set has such an instruction. */
     void (*rows)(const asnd_sparse_part *part);
 } asnd_sparse_loops;
 
