@@ -11,6 +11,7 @@ from scheduler import QueueFull, Request, Scheduler
 from text import Stream
 
 LARGEST = 1 << 20  # bytes of a request's body
+SKIPPED = 1 << 26  # of one that is too large, read to answer it
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -90,12 +91,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             raise Refused(400, f"Content-Length is {length!r}; it must be a number of bytes")
         if int(length) > LARGEST:
-            self.close_connection = True
+            self._skip(int(length))
             raise Refused(413, f"the body has {length} bytes; at most {LARGEST} are read")
         try:
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:
             raise Refused(400, f"the body is no JSON: {error}") from None
+
+    def _skip(self, length):
+        """Reads a large body away: a connection that closes before would lose the answer. A larger one closes."""
+        left = min(length, SKIPPED)
+        while left and (piece := self.rfile.read(min(left, LARGEST))):
+            left -= len(piece)
+        self.close_connection = left > 0 or length > SKIPPED
 
     def _submit(self, chat):
         try:

@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import numpy
+import pages
 import pytest
 
 pytest.importorskip("safetensors")
@@ -200,3 +201,11 @@ def test_stop_strings_are_held_back(folder):
     assert pieces[3:6] == ["", "", "EN "] and stream.end() == ""
     stream = text.Stream(t, ["END"])
     assert "".join([*(stream.push(k) for k in t.encode("an EN")), stream.end()]) == "an EN"
+
+
+def test_the_guide(tmp_path):
+    """docs/guide/serving.md, run as in a checkout."""
+    (tmp_path / "examples").symlink_to(pathlib.Path(llama.__file__).parents[1])
+    ran = pages.run("guide/serving.md", tmp_path)
+    assert len(ran) == 3
+    assert not any(pages.differences(*block) for block in ran), ran
