@@ -15,6 +15,7 @@ ELSEWHERE = {
     "guide/c.md": "tests/capi/test_guide.py",
     "guide/custom-operators.md": "tests/python/test_guide_custom_operators.py",
     "guide/pytorch.md": "tests/torch/test_guide.py",
+    "guide/serving.md": "tests/python/test_llm.py",
     **dict.fromkeys(
         [f"guide/{name}.md" for name in ("auto", "dask", "jit", "memory", "profiling", "streams")],
         "tests/python/test_guides.py",
