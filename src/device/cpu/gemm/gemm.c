@@ -367,6 +367,36 @@ static asn_status multiply(const asnd_nd *const views[3], const void *alpha,
     return run_product(&p);
 }
 
+/* x in float32, with columns in memory where x has them: a copy that turns takes several
+ * times as long. The caller frees wide->data; shape and strides are wide's. */
+static asn_status widen(const asnd_nd *x, asnd_nd *wide, int64_t *shape,
+                        int64_t *strides) {
+    const int row = x->ndim - 2, col = x->ndim - 1;
+    const int64_t item = asn_itemsize(x->dtype);
+    const bool turned = x->strides[row] == item && x->strides[col] != item;
+    int64_t given[ASN_ND_MAX_DIMS];
+    asnd_nd from = *x;
+    memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
+    memcpy(given, x->strides, (size_t)x->ndim * sizeof *given);
+    from.shape = shape;
+    from.strides = given;
+    if (turned) {
+        shape[row] = x->shape[col];
+        shape[col] = x->shape[row];
+        given[row] = x->strides[col];
+        given[col] = x->strides[row];
+    }
+    ASN_TRY(allocate_like(&from, ASN_F32, wide, strides));
+    ASN_TRY(asn_cpu_cast(&from, wide, NULL));
+    if (turned) {
+        const int64_t step = strides[row];
+        strides[row] = strides[col];
+        strides[col] = step;
+    }
+    wide->shape = x->shape;
+    return ASN_OK;
+}
+
 /* t = a b without a scale; k may be 0. A float32 t of halves: whole matrices by way of
  * float32. */
 static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t) {
@@ -377,12 +407,10 @@ static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_
     if (!done) ASN_TRY(asn_gemm_dot(a, b, t, &done));
     if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asnd_nd *[]){a, b, t}, NULL, NULL);
-    int64_t strides[2][ASN_ND_MAX_DIMS];
+    int64_t shapes[2][ASN_ND_MAX_DIMS], strides[2][ASN_ND_MAX_DIMS];
     asnd_nd wide[2] = {{.data = NULL}, {.data = NULL}};
-    asn_status status = allocate_like(a, ASN_F32, &wide[0], strides[0]);
-    if (status == ASN_OK) status = asn_cpu_cast(a, &wide[0], NULL);
-    if (status == ASN_OK) status = allocate_like(b, ASN_F32, &wide[1], strides[1]);
-    if (status == ASN_OK) status = asn_cpu_cast(b, &wide[1], NULL);
+    asn_status status = widen(a, &wide[0], shapes[0], strides[0]);
+    if (status == ASN_OK) status = widen(b, &wide[1], shapes[1], strides[1]);
     if (status == ASN_OK)
         status = multiply((const asnd_nd *[]){&wide[0], &wide[1], t}, NULL, NULL);
     asn_free(wide[0].data);
