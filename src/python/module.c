@@ -180,7 +180,8 @@ static int module_exec(PyObject *module) {
         asn_norm_functions,    asn_coordinate_functions, asn_numeric_functions,
         asn_set_functions,     asn_picking_functions,    asn_product_functions,
         asn_balance_functions, asn_profile_functions,    asn_custom_functions,
-        asn_acl_functions,     asn_jit_functions,        asn_nn_functions};
+        asn_acl_functions,     asn_jit_functions,        asn_nn_functions,
+        asn_precision_functions};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;
     if (PyModule_AddObjectRef(module, "_NUMPY_2_5",
