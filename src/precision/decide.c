@@ -84,8 +84,8 @@ static asn_status consider(const asn_array *tensor, const asn_precision_question
 }
 
 /* For speed: the fastest candidate, if it gains enough. For memory: the narrowest, and of
- * those as wide the most exact; it is computed in where that gains, else in float32, whose
- * error is no larger than with both operands rounded. */
+ * those as wide the most exact; it is computed in where that gains, else in float32,
+ * whose error is no larger than with both operands rounded. */
 static void choose(const candidate *all, bool for_memory, asn_precision_decision *out) {
     int at = -1;
     for (int i = 0; i < CHOICES; i++) {
@@ -93,9 +93,9 @@ static void choose(const candidate *all, bool for_memory, asn_precision_decision
         if (!for_memory && all[i].gain < ASN_PRECISION_LEAST_GAIN) continue;
         const int now = asn_itemsize(narrower[i]),
                   best = at < 0 ? 0 : asn_itemsize(narrower[at]);
-        if (at < 0 || (for_memory ? now < best || (now == best &&
-                                                   all[i].error < all[at].error)
-                                  : all[i].gain > all[at].gain))
+        if (at < 0 ||
+            (for_memory ? now < best || (now == best && all[i].error < all[at].error)
+                        : all[i].gain > all[at].gain))
             at = i;
     }
     if (at < 0) return;

@@ -1,4 +1,5 @@
-/* L2 precision: how much faster a product is in another dtype, on this machine (narrow.h).
+/* L2 precision: how much faster a product is in another dtype, on this machine
+ * (narrow.h).
  *
  * Assumed, a gain would be wrong as often as right: halves are converted to float32 by a
  * processor without instructions for them, and a matrix by a vector is limited by memory.
@@ -13,7 +14,6 @@
 #include <time.h>
 
 #include "graph/capture/capture.h"
-#include "graph/lock.h"
 #include "graph/operators/families.h"
 #include "numpy/elementwise.h"
 #include "numpy/shape.h"
@@ -140,15 +140,18 @@ static asn_status measure(asn_precision_gain *g) {
 
 asn_status asn_precision_measure(asn_dtype dtype, bool stored,
                                  const asn_precision_shape *s, double *gain) {
-    const entry key = {power_of(s->m), power_of(s->k), power_of(s->n),
-                       power_of(s->batch), {.dtype = dtype}};
+    const entry key = {power_of(s->m),
+                       power_of(s->k),
+                       power_of(s->n),
+                       power_of(s->batch),
+                       {.dtype = dtype}};
     const entry *known = find(dtype, stored, &key);
     if (!known) {
         ASN_TRY(asn_capture_forbid("a gain in precision is measured"));
         const asn_precision_shape part = part_of(*s);
         entry made = key;
-        made.what = (asn_precision_gain){dtype,  stored, part.m, part.k,
-                                         part.n, part.batch, 0, 0};
+        made.what =
+            (asn_precision_gain){dtype, stored, part.m, part.k, part.n, part.batch, 0, 0};
         ASN_TRY(measure(&made.what));
         table[next] = made;
         known = &table[next];
@@ -159,10 +162,10 @@ asn_status asn_precision_measure(asn_dtype dtype, bool stored,
     return ASN_OK;
 }
 
-void asn_precision_gains(asn_precision_gain *out, int *n, int most) {
-    asn_lock();
-    *n = count;
-    for (int i = 0; out && i < count && i < most; i++)
-        out[i] = table[i].what;
-    asn_unlock();
+int asn_precision_gain_count(void) {
+    return count;
+}
+
+asn_precision_gain asn_precision_gain_at(int i) {
+    return table[i].what;
 }

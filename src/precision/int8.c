@@ -1,11 +1,11 @@
 /* L2 precision: int8 with a scale for each channel, and products of it (precision.h).
  *
- * Dynamic quantisation as PyTorch's quantize_dynamic does it, symmetric: rows of the first
- * operand are quantised at each call, columns of the second one then or once before. The
- * sums of products are CANN's QuantMatmulV4 with an int32 result, exact up to 2**17
- * terms, and are scaled in float32: with a half as its result the operator would round to
- * it. Where the device lacks the operator, or refuses it, the product is that of the
- * integers as float32: exact up to 2**24.
+ * Dynamic quantisation as PyTorch's quantize_dynamic does it, symmetric: rows of the
+ * first operand are quantised at each call, columns of the second one then or once
+ * before. The sums of products are CANN's QuantMatmulV4 with an int32 result, exact up to
+ * 2**17 terms, and are scaled in float32: with a half as its result the operator would
+ * round to it. Where the device lacks the operator, or refuses it, the product is that of
+ * the integers as float32: exact up to 2**24.
  *
  * CANN's DynamicQuant is not used for the rows: it takes halves alone, and a float32
  * would be rounded twice. */
@@ -145,7 +145,7 @@ asn_status asn_precision_multiply_int8(const asn_array *a, const asn_array *q,
     ASN_TRY(asn_precision_quantise(&rows[0], &rows[1], a, a->layout.ndim - 1));
     temporaries_.count = 2;
     ASN_MAKE(sums, sums_of(&rows[0], q, sums));
-    ASN_MAKE(half, asn_np_binary(half, ASN_OP_MULTIPLY, asn_np_of(sums),
-                                 asn_np_of(&rows[1])));
+    ASN_MAKE(half,
+             asn_np_binary(half, ASN_OP_MULTIPLY, asn_np_of(sums), asn_np_of(&rows[1])));
     return asn_np_binary(result, ASN_OP_MULTIPLY, asn_np_of(half), asn_np_of(scale));
 }

@@ -50,7 +50,8 @@ static asn_status look_at_both(const asn_array *a, const asn_array *b,
     const double e = asn_precision_combine(
         ASN_F16, asn_precision_rounding(ASN_F16, &x, a->layout.size),
         asn_precision_rounding(ASN_F16, &y, b->layout.size), k);
-    if (!(e + asn_precision_underflow(&x, &y, size) <= p->error)) *outcome = ASN_NARROW_ERROR;
+    if (!(e + asn_precision_underflow(&x, &y, size) <= p->error))
+        *outcome = ASN_NARROW_ERROR;
     return ASN_OK;
 }
 
@@ -87,8 +88,7 @@ asn_status asn_precision_narrow(const asn_array *a, const asn_array *b,
                                 asn_narrow *outcome) {
     *outcome = ASN_NARROW_DONE;
     if (p->dtype == ASN_I8) return multiply_int8(a, b, p, result, outcome);
-    if (p->dtype == ASN_F16 && !p->unchecked)
-        ASN_TRY(look_at_both(a, b, p, outcome));
+    if (p->dtype == ASN_F16 && !p->unchecked) ASN_TRY(look_at_both(a, b, p, outcome));
     if (*outcome != ASN_NARROW_DONE) return ASN_OK;
     return multiply_halves(a, b, p->dtype, result);
 }

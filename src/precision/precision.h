@@ -35,7 +35,8 @@ void asn_precision_source(asn_precision (*source)(void));
 asn_precision asn_precision_present(void);
 
 /* Products that came here and how they were computed, by dtype; and those that float16
- * was refused for, since a value or a sum may lie beyond 65504, or int8, for its error. */
+ * was refused for, since a value or a sum may lie beyond 65504, or int8, for its error.
+ */
 typedef struct {
     int64_t float32, bfloat16, float16, int8, beyond_range, beyond_error;
 } asn_precision_counts;
@@ -52,10 +53,10 @@ typedef enum {
 
 typedef struct {
     asn_precision_class kind;
-    int64_t rows;      /* of a product: rows of the other operand, at least 1 */
-    bool transposed;   /* the tensor is (n, k), else (k, n) */
-    bool for_memory;   /* the narrowest dtype is stored, whatever its gain */
-    double error;      /* the largest, > 0 */
+    int64_t rows;    /* of a product: rows of the other operand, at least 1 */
+    bool transposed; /* the tensor is (n, k), else (k, n) */
+    bool for_memory; /* the narrowest dtype is stored, whatever its gain */
+    double error;    /* the largest, > 0 */
 } asn_precision_question;
 
 typedef struct {
@@ -71,14 +72,16 @@ ASN_CHECK_RESULT asn_status asn_precision_decide(const asn_array *tensor,
                                                  const asn_precision_question *q,
                                                  asn_precision_decision *out);
 
-/* The gains that were measured: element i, 0 <= i < *n; *n alone where `out` is NULL. */
+/* The gains that were measured. */
 typedef struct {
     asn_dtype dtype;
-    bool stored;           /* the second operand is of it already */
+    bool stored;            /* the second operand is of it already */
     int64_t m, k, n, batch; /* that were measured; others of these powers of 2 share it */
     double float32_ns, ns;
 } asn_precision_gain;
-void asn_precision_gains(asn_precision_gain *out, int *n, int most);
+/* How many there are, and one of them; with the library's lock held. */
+int asn_precision_gain_count(void);
+asn_precision_gain asn_precision_gain_at(int i);
 
 /* ---- int8 */
 

@@ -16,7 +16,8 @@ static asn_precision (*binding)(void);
 
 /* Constant from the first call on, so no lock orders it. */
 static void begin_asking(void) {
-    static const asn_product_precision hook = {asn_precision_asks, asn_precision_multiply};
+    static const asn_product_precision hook = {asn_precision_asks,
+                                               asn_precision_multiply};
     asn_lock();
     asn_product_precision_of = &hook;
     asn_unlock();

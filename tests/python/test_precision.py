@@ -5,14 +5,13 @@ import contextvars
 import copy
 import threading
 
+import asnumpy as anp
 import numpy as np
 import pytest
+from asnumpy import precision
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-
-import asnumpy as anp
-from asnumpy import precision
 
 NARROW = ["bfloat16", "float16", "int8"]
 # Units of rounding; of int8 half of 1/127, and its elements are off by that of the channel's largest.
@@ -338,7 +337,9 @@ def test_memory_of_decisions():
 def test_gains_are_those_measured():
     w = normal(24, 24)
     d = precision.decide(w, error=0.5, rows=2)
-    known = {g.dtype: g.gain for g in precision.gains() if g.stored and (g.m, g.k, g.n) == (2, 24, 24)}
+    known = {
+        g.dtype: g.gain for g in precision.gains() if g.stored and (g.m, g.k, g.n) == (2, 24, 24)
+    }
     assert set(known) == set(NARROW)
     best = max(known, key=known.get)
     if known[best] >= 1.2:
@@ -394,13 +395,17 @@ def test_wrong_questions(options, error, text):
 def test_quantised_per_channel(x, axis):
     q = precision.quantize_per_channel(x, axis)
     along = -3 - axis
-    scale = np.maximum(np.abs(x).max(axis=along, keepdims=True) / np.float32(127), np.float32(2.0**-126))
+    scale = np.maximum(
+        np.abs(x).max(axis=along, keepdims=True) / np.float32(127), np.float32(2.0**-126)
+    )
     np.testing.assert_array_equal(np.asarray(q.q_per_channel_scales()), scale.squeeze(along))
     assert q.int_repr().dtype == np.int8 and q.shape == x.shape and q.ndim == x.ndim
     off = np.abs(np.asarray(q.dequantize(), np.float64) - x)
     assert (off <= scale * 0.500001).all()
     assert q.q_per_channel_axis() == axis and q.T.q_per_channel_axis() == along
-    np.testing.assert_array_equal(np.asarray(q.T.dequantize()), np.asarray(q.dequantize()).swapaxes(-1, -2))
+    np.testing.assert_array_equal(
+        np.asarray(q.T.dequantize()), np.asarray(q.dequantize()).swapaxes(-1, -2)
+    )
 
 
 def test_int8_products_are_exact_but_for_the_rounding():

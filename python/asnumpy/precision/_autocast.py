@@ -18,7 +18,11 @@ DEFAULT_ERROR = 1e-2
 
 def dtype_of(name):
     """The scalar type of float32, bfloat16, float16 or int8 by its name; ml_dtypes has bfloat16."""
-    return importlib.import_module("ml_dtypes").bfloat16 if name == "bfloat16" else _np.dtype(name).type
+    return (
+        importlib.import_module("ml_dtypes").bfloat16
+        if name == "bfloat16"
+        else _np.dtype(name).type
+    )
 
 
 class autocast:
@@ -82,7 +86,9 @@ class autocast:
         off = _core._precision_pack("float32", False, False, 0.0)
         self._value = value if enabled else off
         self._repr = f"autocast({dtype!r}" + (f", error={error!r}" if error is not None else "")
-        self._repr += ("" if enabled else ", enabled=False") + ("" if check else ", check=False") + ")"
+        self._repr += (
+            ("" if enabled else ", enabled=False") + ("" if check else ", check=False") + ")"
+        )
         self._tokens = []
 
     def __repr__(self):

@@ -82,7 +82,9 @@ def _measured(tensor, decision, rows, transposed):
     return float(off / norms) if norms else 0.0
 
 
-def decide(tensor, op="matmul", *, rows=128, error=DEFAULT_ERROR, prefer="speed", measure_error=False):
+def decide(
+    tensor, op="matmul", *, rows=128, error=DEFAULT_ERROR, prefer="speed", measure_error=False
+):
     """What a float32 tensor, weights for instance, is to be computed in and stored as.
 
     Parameters
@@ -186,5 +188,3 @@ class Scheduler:
     def gains(self):
         """What was measured so far: `gains`."""
         return gains()
-
-

@@ -49,5 +49,3 @@ def gains():
     True
     """
     return [Gain(*row) for row in _core._precision_gains()]
-
-

@@ -51,9 +51,7 @@ class QuantizedArray:
     def T(self):
         """The last two axes exchanged, and with them the channels'; a view."""
         other = -3 - self._axis
-        return QuantizedArray(
-            self._values.swapaxes(-1, -2), self._scales.swapaxes(-1, -2), other
-        )
+        return QuantizedArray(self._values.swapaxes(-1, -2), self._scales.swapaxes(-1, -2), other)
 
     def int_repr(self):
         """The integers, an int8 array."""
@@ -85,7 +83,9 @@ class QuantizedArray:
         if x.ndim == 1:
             return _core._int8_product(x[None, :], self._values, self._scales)[..., 0, :]
         if x.ndim == 0:
-            raise ValueError("int8 product: the first operand has no dimensions; it must have 1 or more")
+            raise ValueError(
+                "int8 product: the first operand has no dimensions; it must have 1 or more"
+            )
         return _core._int8_product(x, self._values, self._scales)
 
 

@@ -200,8 +200,7 @@ static asn_status widen(asn_array *a, asn_dtype dtype) {
 static asn_status multiply_as(asn_array *a, asn_array *b, asn_dtype dtype,
                               const asn_array *place, bool asked, asn_array *result) {
     bool done = false;
-    if (asked)
-        ASN_TRY(asn_product_precision_of->multiply(a, b, result, &done));
+    if (asked) ASN_TRY(asn_product_precision_of->multiply(a, b, result, &done));
     if (done) return ASN_OK;
     ASN_TRY(widen(a, dtype));
     ASN_TRY(widen(b, dtype));

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "graph/lock.h"
 #include "precision/precision.h"
 
 /* Made with the first settings; lives as long as the process. */
@@ -65,11 +66,11 @@ static PyObject *f_counts(PyObject *const *v) {
     bool clear;
     if (asn_bool_from_py(v[0], &clear) < 0) return NULL;
     const asn_precision_counts c = asn_precision_count(clear);
-    return Py_BuildValue(
-        "{s:L,s:L,s:L,s:L,s:L,s:L}", "float32", (long long)c.float32, "bfloat16",
-        (long long)c.bfloat16, "float16", (long long)c.float16, "int8",
-        (long long)c.int8, "beyond_range", (long long)c.beyond_range, "beyond_error",
-        (long long)c.beyond_error);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "float32", (long long)c.float32,
+                         "bfloat16", (long long)c.bfloat16, "float16",
+                         (long long)c.float16, "int8", (long long)c.int8, "beyond_range",
+                         (long long)c.beyond_range, "beyond_error",
+                         (long long)c.beyond_error);
 }
 
 /* (tensor, kind, rows, transposed, for_memory, error): (compute, memory, error, gain,
@@ -94,24 +95,24 @@ static PyObject *f_decide(PyObject *const *v) {
                          d.error, d.gain, d.reason);
 }
 
-/* (): a list of (dtype's name, stored, m, k, n, batch, float32_ns, ns). */
+/* (): a list of (dtype's name, stored, m, k, n, batch, float32_ns, ns). Others may
+ * measure meanwhile: each is read under the lock, into memory of no Python object's. */
 static PyObject *f_gains(PyObject *const *Py_UNUSED(v)) {
-    int n;
-    asn_precision_gains(NULL, &n, 0);
-    const int most = n;
-    asn_precision_gain *all = PyMem_Calloc((size_t)most + 1, sizeof *all);
-    PyObject *list = all ? PyList_New(0) : PyErr_NoMemory();
-    if (all) asn_precision_gains(all, &n, most);
-    for (int i = 0; list && i < n && i < most; i++) {
-        const asn_precision_gain *g = &all[i];
-        PyObject *row = Py_BuildValue(
-            "(sOLLLLdd)", asn_dtype_name(g->dtype), g->stored ? Py_True : Py_False,
-            (long long)g->m, (long long)g->k, (long long)g->n, (long long)g->batch,
-            g->float32_ns, g->ns);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list; i++) {
+        asn_precision_gain g;
+        asn_lock();
+        const bool there = i < asn_precision_gain_count();
+        if (there) g = asn_precision_gain_at(i);
+        asn_unlock();
+        if (!there) break;
+        PyObject *row =
+            Py_BuildValue("(sOLLLLdd)", asn_dtype_name(g.dtype),
+                          g.stored ? Py_True : Py_False, (long long)g.m, (long long)g.k,
+                          (long long)g.n, (long long)g.batch, g.float32_ns, g.ns);
         if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }
-    PyMem_Free(all);
     return list;
 }
 
@@ -154,8 +155,8 @@ static PyObject *f_int8_product(PyObject *const *v) {
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
     if (r) {
         asn_lock();
-        asn_status status = asn_precision_multiply_int8(asn_of(a), asn_of(v[1]),
-                                                        asn_of(v[2]), &r->array);
+        asn_status status =
+            asn_precision_multiply_int8(asn_of(a), asn_of(v[1]), asn_of(v[2]), &r->array);
         asn_unlock();
         made = asn_ndarray_finish(r, status);
     }
