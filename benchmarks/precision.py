@@ -149,10 +149,14 @@ def main():
         clock, processor = (
             1e3 * scale * statistics.median(t[i] for t in times[way]) for i in (0, 1)
         )
-        print(f"{way[0]} {way[1]:<12}{clock:9.0f}{processor:11.0f}{nbytes * scale / 1e6:8.0f}{errors[way]:10.1e}")
+        print(
+            f"{way[0]} {way[1]:<12}{clock:9.0f}{processor:11.0f}{nbytes * scale / 1e6:8.0f}{errors[way]:10.1e}"
+        )
     if options.gains:
         for g in np.precision.gains():
-            print(f"{g.dtype:9} {g.m:5} {g.k:5} {g.n:5} {g.gain:5.2f}{' stored' if g.stored else ''}")
+            print(
+                f"{g.dtype:9} {g.m:5} {g.k:5} {g.n:5} {g.gain:5.2f}{' stored' if g.stored else ''}"
+            )
 
 
 if __name__ == "__main__":

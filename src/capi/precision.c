@@ -2,7 +2,10 @@
  * core's; the public structs have their fields by size, without holes.
  *
  * The core's settings of a thread need no lock; what looks at elements, measures or reads
- * the tables is called with the library's, as everywhere here. */
+ * the tables is called with the library's, as everywhere here. Measuring holds it for as
+ * long as it takes, up to a tenth of a second a dtype: a product of another thread would
+ * spoil the figure. Flags come as int32_t, of which every number but 0 is true; dtypes as
+ * ACL's numbers, of which the core knows a few more than it narrows to, and says so. */
 #include "capi/capi.h"
 
 #include "precision/precision.h"
@@ -60,7 +63,8 @@ asnp_status asnp_precision_decide(const asnp_array *tensor,
     return ASNP_OK;
 }
 
-/* A snapshot, of all threads together. */
+/* A snapshot, of all threads together: the lock makes its fields agree, and a reset
+ * loses no product that another thread counts at the same time. */
 asnp_status asnp_precision_count(asnp_precision_counts *out, int32_t reset) {
     NEED(out);
     IN_LIBRARY;
@@ -74,7 +78,8 @@ asnp_status asnp_precision_count(asnp_precision_counts *out, int32_t reset) {
     return ASNP_OK;
 }
 
-/* One by one: the two structs differ in their order of fields. */
+/* One by one: the two structs differ in their order of fields. Where there are more than
+ * the caller has room for, the oldest ones come, and *count says how many there are. */
 asnp_status asnp_precision_gains(asnp_precision_gain *out, int64_t most, int64_t *count) {
     NEED(count);
     if (most > 0) NEED(out);

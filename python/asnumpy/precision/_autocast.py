@@ -37,10 +37,10 @@ class autocast:
     Parameters
     ----------
     dtype : dtype or "auto"
-        bfloat16, float16, int8 or float32 (as without it). int8 quantises rows of the first and columns of
-        the second operand at each call, with a scale of max(abs(x)) / 127 each. "auto" takes, for each
-        product, the dtype that is fastest on this machine, as measured, among those whose error is
-        within `error`: often float32.
+        bfloat16, float16, int8 or float32 (as without it). int8 quantises rows of the first and
+        columns of the second operand at each call, with a scale of max(abs(x)) / 127 each. "auto"
+        takes, for each product, the dtype that is fastest on this machine, as measured, among those
+        whose error is within `error`: often float32.
     error : float, optional
         With "auto" alone: the largest norm of a product's error over the product of its operands'
         norms (Frobenius'), 0.01 by default.
@@ -186,6 +186,10 @@ def counts():
 
 def reset_counts():
     """Sets the counts to 0; the former ones are lost.
+
+    Returns
+    -------
+    None
 
     Examples
     --------

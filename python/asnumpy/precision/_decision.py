@@ -25,7 +25,7 @@ _OPS = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 class Decision:
     """What `decide` says of a tensor.
 
-    Attributes
+    Parameters
     ----------
     compute_dtype, memory_dtype : str
         What products are computed in, and what the tensor is to be kept as: "float32", "bfloat16",
@@ -44,7 +44,7 @@ class Decision:
     Examples
     --------
     >>> import asnumpy as np
-    >>> d = np.precision.decide(np.full((4, 4), 1e5, np.float32), error=1e-3)
+    >>> d = np.precision.decide(np.full((4, 4), 1e5, np.float32), error=2e-3)
     >>> d.compute_dtype, d.reason
     ('float32', "values or their sums may lie beyond float16's 65504")
     """
@@ -57,7 +57,26 @@ class Decision:
     measured_error: float | None = None
 
     def store(self, tensor):
-        """The tensor as memory_dtype: an array, or for int8 a QuantizedArray of its columns."""
+        """The tensor as memory_dtype.
+
+        Parameters
+        ----------
+        tensor : array_like
+            float32.
+
+        Returns
+        -------
+        ndarray or QuantizedArray
+            For int8 the latter, with scales of its columns.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> w = np.ones((8, 8), np.float32)
+        >>> d = np.precision.decide(w, error=0.1, prefer="memory")
+        >>> d.store(w)
+        QuantizedArray(shape=(8, 8), axis=-1)
+        """
         return stored(tensor, self.memory_dtype)
 
 
@@ -85,7 +104,7 @@ def _measured(tensor, decision, rows, transposed):
 def decide(
     tensor, op="matmul", *, rows=128, error=DEFAULT_ERROR, prefer="speed", measure_error=False
 ):
-    """What a float32 tensor, weights for instance, is to be computed in and stored as.
+    """Tells what a float32 tensor, weights for instance, is to be computed in and stored as.
 
     Parameters
     ----------
@@ -93,16 +112,16 @@ def decide(
         float32; for a product the second operand, (..., k, n), or (n, k) of "linear".
     op : str
         What it is used in: a product ("matmul", "dot", "inner", "vdot", "vecdot", "matvec", "vecmat",
-        "tensordot", "einsum", "linear"); an elementwise operation such as "add" or "tanh", which autocast
-        leaves in its operands' dtype; or one that needs float32: "exp", "softmax", "sum", "norm" and
-        their like.
+        "tensordot", "einsum", "linear"); an elementwise operation such as "add" or "tanh", which
+        autocast leaves in its operands' dtype; or one that needs float32: "exp", "softmax", "sum",
+        "norm" and their like.
     rows : int
         Rows of the other operand of a product, which gains depend on.
     error : float
         The largest expected error of a dtype that is considered.
     prefer : {"speed", "memory"}
-        "speed": the fastest dtype, if at least 1.2 times as fast as float32. "memory": the narrowest, which
-        is computed in where that is as much faster, and else widened for each product.
+        "speed": the fastest dtype, if at least 1.2 times as fast as float32. "memory": the narrowest,
+        which is computed in where that is as much faster, and else widened for each product.
     measure_error : bool
         Computes a product and fills in `measured_error`.
 
@@ -119,8 +138,9 @@ def decide(
 
     Notes
     -----
-    A look at the tensor's elements is needed, and the first question about a shape measures gains, of some
-    milliseconds to seconds (`gains` lists them): conversions of the other operand count, of the tensor not.
+    A look at the tensor's elements is needed, and the first question about a shape measures gains,
+    which takes milliseconds to seconds (`gains` lists them): conversions of the other operand count,
+    those of the tensor do not.
 
     Examples
     --------
@@ -171,7 +191,23 @@ class Scheduler:
         return f"Scheduler(error={self.error!r}, prefer={self.prefer!r})"
 
     def decide(self, tensor, op="matmul", *, rows=128, measure_error=False):
-        """`decide` with this bound: a Decision."""
+        """Decides with this bound, as the function of that name.
+
+        Parameters
+        ----------
+        tensor, op, rows, measure_error
+            As in `decide`.
+
+        Returns
+        -------
+        Decision
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.precision.Scheduler(error=1e-9).decide(np.ones((4, 4), np.float32)).compute_dtype
+        'float32'
+        """
         return decide(
             tensor,
             op,
@@ -182,9 +218,31 @@ class Scheduler:
         )
 
     def autocast(self):
-        """autocast("auto") with this bound."""
+        """Makes autocast("auto") with this bound.
+
+        Returns
+        -------
+        autocast
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.precision.Scheduler(error=0.5).autocast()
+        autocast('auto', error=0.5)
+        """
         return autocast("auto", error=self.error)
 
     def gains(self):
-        """What was measured so far: `gains`."""
+        """Lists what was measured so far in this process.
+
+        Returns
+        -------
+        list of Gain
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> isinstance(np.precision.Scheduler().gains(), list)
+        True
+        """
         return gains()

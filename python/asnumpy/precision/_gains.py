@@ -6,11 +6,23 @@ from .. import _core
 
 
 class Gain(NamedTuple):
-    """One measurement: `batch` products (m, k) by (k, n), timed in turn, the shortest time kept
-    (processor time of all threads on the CPU device, else by the clock).
+    """One measurement of products in a narrower dtype against float32.
 
-    `stored`: the second operand is of the dtype already, as weights are; else both are converted at each
-    call. `gain` is float32_ns / ns. Other extents that round up to the same powers of two share it.
+    Both are timed in turn and the shortest time is kept: processor time of all threads on the CPU
+    device, else by the clock. Other extents that round up to the same powers of two share it. `gain`
+    is float32_ns / ns.
+
+    Parameters
+    ----------
+    dtype : str
+        "bfloat16", "float16" or "int8".
+    stored : bool
+        The second operand is of the dtype already, as weights are; else both are converted at each
+        call.
+    m, k, n, batch : int
+        `batch` products (m, k) by (k, n).
+    float32_ns, ns : float
+        Nanoseconds of the product in float32, and in the dtype.
 
     Examples
     --------

@@ -9,9 +9,18 @@ from ._autocast import dtype_of
 class QuantizedArray:
     """An int8 array with float32 scales along its channels, made by `quantize_per_channel`.
 
-    `x @ q`, where q has channels in its columns (axis -1) and x is float32 (..., m, k), quantises the rows
-    of x and is int8's product, float32: CANN's aclnnQuantMatmulV4 where the device has it, else a product
-    of the integers as float32. `dequantize` gives the float32 array. Nothing else is defined.
+    `x @ q`, where q has channels in its columns (axis -1) and x is float32 (..., m, k), quantises
+    the rows of x and is int8's product, float32: CANN's aclnnQuantMatmulV4 where the device has it,
+    else a product of the integers as float32. No other operation is defined.
+
+    Parameters
+    ----------
+    values : ndarray
+        int8, of two dimensions or more.
+    scales : ndarray
+        float32, of the same shape but for the axis they were found along, which has extent 1.
+    axis : int
+        That of the channels, -1 or -2.
 
     Examples
     --------
@@ -54,19 +63,71 @@ class QuantizedArray:
         return QuantizedArray(self._values.swapaxes(-1, -2), self._scales.swapaxes(-1, -2), other)
 
     def int_repr(self):
-        """The integers, an int8 array."""
+        """The integers, as torch's int_repr.
+
+        Returns
+        -------
+        ndarray
+            int8; not a copy.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> q = np.precision.quantize_per_channel(np.array([[1.0], [-2.0]], np.float32))
+        >>> q.int_repr()
+        array([[  64],
+               [-127]], dtype=int8)
+        """
         return self._values
 
     def q_per_channel_axis(self):
-        """The axis of the channels, -1 or -2."""
+        """The axis of the channels.
+
+        Returns
+        -------
+        int
+            -1 or -2.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> np.precision.quantize_per_channel(np.ones((2, 3), np.float32)).q_per_channel_axis()
+        -1
+        """
         return self._axis
 
     def q_per_channel_scales(self):
-        """The scales, float32: the shape without the axis that they were found along."""
+        """The scales of the channels.
+
+        Returns
+        -------
+        ndarray
+            float32, of the shape without the axis that they were found along.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> q = np.precision.quantize_per_channel(np.array([[127.0, 254.0]], np.float32))
+        >>> q.q_per_channel_scales()
+        array([1., 2.], dtype=float32)
+        """
         return self._scales.squeeze(-3 - self._axis)
 
     def dequantize(self):
-        """The integers times their scales, a float32 array."""
+        """The integers times their scales.
+
+        Returns
+        -------
+        ndarray
+            float32, of the same shape.
+
+        Examples
+        --------
+        >>> import asnumpy as np
+        >>> q = np.precision.quantize_per_channel(np.array([[127.0, 254.0]], np.float32))
+        >>> q.dequantize()
+        array([[127., 254.]], dtype=float32)
+        """
         return _core._dequantise(self._values, self._scales)
 
     def __matmul__(self, other):
@@ -135,7 +196,9 @@ def quantize_per_channel(input, axis=-1):
 
 
 def linear(input, weight, bias=None):
-    """input @ weight.T + bias, as torch.nn.functional.linear; products are autocast's to narrow.
+    """A product with weights transposed, and a bias: input @ weight.T + bias.
+
+    As torch.nn.functional.linear; the product is autocast's to narrow.
 
     Parameters
     ----------

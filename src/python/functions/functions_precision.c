@@ -4,7 +4,12 @@
  * A context's settings are a value of one context variable: bytes that hold the core's
  * struct, which only _precision_pack makes. Threads and asyncio tasks therefore have
  * their own, and leaving a block is ContextVar.reset, whatever was raised in it. The core
- * reads the variable at each product of float32, once the package has been imported. */
+ * reads the variable at each product of float32, once the package has been imported.
+ *
+ * The package checks what its users give and says what is allowed; what a decision needs,
+ * and every refusal of a dtype, a shape or a number, is the core's, so that programs in C
+ * get the same sentences. Dtypes come back by name: bfloat16 has no object until
+ * ml_dtypes is imported, which a program that never asks for it is spared. */
 #include "python/core.h"
 #include "python/convert.h"
 #include "python/functions/function.h"
@@ -40,9 +45,11 @@ static PyObject *f_variable(PyObject *const *Py_UNUSED(v)) {
     return Py_NewRef(variable);
 }
 
-/* (dtype, automatic, unchecked, error): the variable's value. */
+/* (dtype, automatic, unchecked, error): the variable's value. Every byte of it is set,
+ * the struct's holes too, so that equal settings are equal bytes. */
 static PyObject *f_pack(PyObject *const *v) {
-    asn_precision p = {.dtype = ASN_F32};
+    asn_precision p;
+    memset(&p, 0, sizeof p);
     if (asn_dtype_from_py(v[0], &p.dtype) < 0 ||
         asn_bool_from_py(v[1], &p.automatic) < 0 ||
         asn_bool_from_py(v[2], &p.unchecked) < 0)
@@ -61,7 +68,7 @@ static PyObject *f_present(PyObject *const *Py_UNUSED(v)) {
                          p.unchecked ? Py_False : Py_True, p.error);
 }
 
-/* (clear): counts by name. */
+/* (clear): counts by name, as a dict; they are those of all threads and contexts. */
 static PyObject *f_counts(PyObject *const *v) {
     bool clear;
     if (asn_bool_from_py(v[0], &clear) < 0) return NULL;
@@ -141,7 +148,7 @@ static PyObject *f_quantise(PyObject *const *v) {
     return pair;
 }
 
-/* (q, scale): float32. */
+/* (q, scale): float32. Both are arrays of ours, which a QuantizedArray keeps. */
 static PyObject *f_dequantise(PyObject *const *v) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;

@@ -87,8 +87,8 @@ asn_status asn_int8_few_rows(const asnd_nd *a, const asnd_nd *b, const asnd_nd *
     int16_t *wide = asn_malloc((size_t)(batch * r.m * r.k) * sizeof *wide);
     if (!wide) return ASN_ERR_MEMORY;
     for (int64_t i = 0; i < batch * r.m; i++) {
-        const int8_t *row = (const int8_t *)asn_nd_item(a, 2, i / r.m) +
-                            i % r.m * a->strides[nd - 2];
+        const int8_t *row =
+            (const int8_t *)asn_nd_item(a, 2, i / r.m) + i % r.m * a->strides[nd - 2];
         for (int64_t p = 0; p < r.k; p++)
             wide[i * r.k + p] = row[p * a->strides[nd - 1]];
     }

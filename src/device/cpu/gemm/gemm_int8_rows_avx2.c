@@ -69,8 +69,8 @@ void asn_int8_add_avx2(int64_t k, const int16_t *a, const char *b, int64_t row, 
         const __m256i pair = pair_of(a + p, both);
         const char *from = b + p * row;
         for (int64_t j = 0; j < wide; j += 16)
-            store(sums + j, add_rows(load(sums + j), pair, from + j,
-                                     from + j + (both ? row : 0)));
+            store(sums + j,
+                  add_rows(load(sums + j), pair, from + j, from + j + (both ? row : 0)));
     }
     asn_int8_add_baseline(k, a, b + wide, row, n - wide, sums + wide);
 }
