@@ -12,7 +12,8 @@
 #include "numpy/axes.h"
 #include "runtime/device.h"
 
-/* The core's settings, checked. */
+/* The core's settings, checked: a dtype that is none (asn_capi_dtype), or none that is
+ * computed in (the core), is TYPE. The caller's stay as they were. */
 static asn_status settings_from(const asnp_autocast *from, asn_precision *to) {
     *to = (asn_precision){.dtype = ASN_F32,
                           .automatic = from->automatic != 0,
@@ -22,7 +23,9 @@ static asn_status settings_from(const asnp_autocast *from, asn_precision *to) {
     return asn_precision_check(to);
 }
 
-/* The former settings are told even where there are no new ones. */
+/* The former settings are told even where there are no new ones, so that a library may
+ * look at them; `before` may be the struct that `now` points to, since what is new was
+ * read first. */
 asnp_status asnp_autocast_set(const asnp_autocast *now, asnp_autocast *before) {
     IN_LIBRARY;
     asn_precision p = asn_precision_present(), next = p;
@@ -36,7 +39,8 @@ asnp_status asnp_autocast_set(const asnp_autocast *now, asnp_autocast *before) {
     return ASNP_OK;
 }
 
-/* Numbers are the core's to check, but for the kind. */
+/* Numbers are the core's to check, but for the kind, which becomes an enumerator. The
+ * sentence is the core's own and stays as long as the library does. */
 asnp_status asnp_precision_decide(const asnp_array *tensor,
                                   const asnp_precision_question *question,
                                   asnp_precision_decision *out) {
@@ -104,7 +108,8 @@ asnp_status asnp_precision_gains(asnp_precision_gain *out, int64_t most, int64_t
     return ASNP_OK;
 }
 
-/* Both results or neither. */
+/* Both results or neither: a caller that was refused has nothing to release. The axis is
+ * NumPy's, so that -1 is the last; an axis that is none is AXIS. */
 asnp_status asnp_quantize_per_channel(const asnp_array *x, int32_t axis, asnp_array **q,
                                       asnp_array **scale) {
     NEED(x);
@@ -129,7 +134,8 @@ asnp_status asnp_quantize_per_channel(const asnp_array *x, int32_t axis, asnp_ar
     return status;
 }
 
-/* The product of the integers, as float32, and their scales. */
+/* The product of the integers, as float32, and their scales, which broadcast: those of
+ * asnp_quantize_per_channel have extent 1 where they were found. */
 asnp_status asnp_dequantize(const asnp_array *q, const asnp_array *scale,
                             asnp_array **out) {
     NEED(q);
@@ -141,7 +147,8 @@ asnp_status asnp_dequantize(const asnp_array *q, const asnp_array *scale,
                          out);
 }
 
-/* Whatever the settings are. */
+/* Whatever the thread's settings are: who has quantised weights wants this product, and
+ * autocast's own int8 would quantise them at each call. */
 asnp_status asnp_matmul_int8(const asnp_array *a, const asnp_array *q,
                              const asnp_array *scale, asnp_array **out) {
     NEED(a);
