@@ -279,7 +279,7 @@ def module_text(name):
 
 # The modules that are the package's own; the others are NumPy's, as they stand.
 MODULES = words(
-    "__main__ acl auto balance debug doctor memory monitor nn ops profile fft linalg random random.mtrand "
+    "__main__ acl auto balance debug doctor memory monitor nn ops precision profile fft linalg random random.mtrand "
     "random.bit_generator "
     "testing typing lib lib.scimath lib.stride_tricks lib.array_utils lib.npyio lib.mixins version polynomial "
     "polynomial.polynomial polynomial.chebyshev polynomial.legendre polynomial.hermite polynomial.hermite_e "

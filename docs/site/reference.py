@@ -57,6 +57,7 @@ MODULES = {
     "debug": "Synchronisations and departures",
     "monitor": "Metrics of a running process",
     "nn": "Caches of language models",
+    "precision": "Products in narrower dtypes",
     "auto": "No change to the source",
     "acl": "CANN's interface",
     "doctor": "What this machine has",

@@ -36,6 +36,7 @@
 #include "asnumpy/linalg.h"
 #include "asnumpy/memory.h"
 #include "asnumpy/order.h"
+#include "asnumpy/precision.h"
 #include "asnumpy/profile.h"
 #include "asnumpy/random.h"
 #include "asnumpy/registry.h"

@@ -144,6 +144,7 @@ _LAZY = {
     "_streams": "Event Stream batch current_stream default_stream stream",
     "_jit": "disable_jit jit",
     "_custom": "CompileError ElementwiseKernel RawKernel ReductionKernel load_library",
+    "precision": "autocast",
     "memory": "max_memory_allocated memory_allocated memory_snapshot memory_summary "
     "reset_peak_memory_stats set_allocator_settings set_memory_limit",
 }
@@ -163,6 +164,7 @@ _SUBMODULES = frozenset(
         "nn",
         "ops",
         "polynomial",
+        "precision",
         "random",
         "sparse",
         "testing",

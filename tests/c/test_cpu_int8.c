@@ -30,11 +30,22 @@ static int32_t *plain(const asnd_nd *a, const asnd_nd *b, int64_t batch) {
     return want;
 }
 
+/* The next products' second operands have contiguous columns. */
+static bool turned;
+
 static void test_product(int64_t batch, int64_t m, int64_t k, int64_t n, bool contiguous,
                          bool extreme, bool once) {
     view a, b, c;
     view_init(&a, ASN_I8, 3, (int64_t[]){batch, m, k}, contiguous);
-    view_init(&b, ASN_I8, 3, (int64_t[]){once ? 1 : batch, k, n}, contiguous);
+    view_init(&b, ASN_I8, 3,
+              (int64_t[]){once ? 1 : batch, turned ? n : k, turned ? k : n}, contiguous);
+    if (turned) {
+        const int64_t step = b.strides[1];
+        b.strides[1] = b.strides[2];
+        b.strides[2] = step;
+        b.shape[1] = k;
+        b.shape[2] = n;
+    }
     view_init(&c, ASN_I32, 3, (int64_t[]){batch, m, n}, contiguous);
     fill_bytes(&a.nd, extreme);
     fill_bytes(&b.nd, extreme);
@@ -97,6 +108,14 @@ int main(void) {
     for (int i = 0; i < 12; i++)
         test_product(1 + random_below(2), 40 + random_below(60), 20 + random_below(1500),
                      60 + random_below(120), random_below(2), false, random_below(2));
+    for (int i = 0; i < 60; i++) { /* few rows, by rows and by columns */
+        turned = i % 2;
+        test_product(1 + random_below(3), 1 + random_below(5), 1 + random_below(200),
+                     1 + random_below(2100), i % 3 > 0, i % 7 == 0, i % 5 == 0);
+        test_product(1, 1 + random_below(4), 131071, 1 + random_below(3), true, true,
+                     false);
+    }
+    turned = false;
     test_product(1, 900, 33, 130, true, false, false); /* parts of the rows */
     test_product(1, 7, 4200, 70, true, true,
                  false); /* pieces of the four bytes' panels */

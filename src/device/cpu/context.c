@@ -12,6 +12,7 @@
 #include "device/cpu/fft/fft_plan.h"
 #include "device/cpu/gemm/gemm_dot.h"
 #include "device/cpu/gemm/gemm_int8.h"
+#include "device/cpu/gemm/gemm_int8_rows.h"
 #include "device/cpu/gemm/gemm_panels.h"
 #include "device/cpu/gemm/matmul_small.h"
 #include "device/cpu/index/index_lines.h"
@@ -73,6 +74,8 @@ static const asnd_context baseline = {
     .panels_f32 = NULL,
     .panels_f64 = NULL,
     .int8_tile = asn_int8_tile_baseline,
+    .int8_add = asn_int8_add_baseline,
+    .int8_dots = asn_int8_dots_baseline,
     .dots = NULL,
     .dots_by_vector = NULL,
     .dots_of_bytes = false,
@@ -113,6 +116,8 @@ static const asnd_context avx2 = {
     .panels_f32 = NULL,
     .panels_f64 = NULL,
     .int8_tile = asn_int8_tile_avx2,
+    .int8_add = asn_int8_add_avx2,
+    .int8_dots = asn_int8_dots_avx2,
     .dots = NULL,
     .dots_by_vector = NULL,
     .dots_of_bytes = false,
@@ -153,6 +158,8 @@ static const asnd_context avx512 = {
     .panels_f32 = &asn_panels_f32_avx512,
     .panels_f64 = &asn_panels_f64_avx512,
     .int8_tile = asn_int8_tile_avx2,
+    .int8_add = asn_int8_add_avx2,
+    .int8_dots = asn_int8_dots_avx2,
     .dots = asn_gemm_dot_avx512,
     .dots_by_vector = asn_dots_of_bf16_avx512,
     .dots_of_bytes = true, /* with VNNI */

@@ -90,6 +90,23 @@ ASN_CHECK_RESULT asn_status asn_matmul_at(const asn_array *a, const asn_array *b
 /* The same product, which reports no floating-point exceptions: einsum's. */
 ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
                                          asn_array *result);
+/* Who computes products of float32 in another precision (src/precision). NULL: nobody has
+ * asked for it in this process. */
+typedef struct {
+    /* Whether the caller's products may be computed so. Any thread. */
+    bool (*asks)(void);
+    /* a @ b into *result, float32; *done false: as usual, and nothing was made. a, b:
+     * float32, one of them perhaps a half, of two dimensions or more, which fit but may
+     * broadcast. With the library's lock held. */
+    asn_status (*multiply)(const asn_array *a, const asn_array *b, asn_array *result,
+                           bool *done);
+} asn_product_precision;
+extern const asn_product_precision *asn_product_precision_of;
+/* What `multiply` calls: the product of operands as they are, with the lock held and
+ * under the name of the function that is at work. */
+ASN_CHECK_RESULT asn_status asn_product_plain(const asn_array *a, const asn_array *b,
+                                              asn_array *result);
+
 /* The inner product of vectors of one length and dtype, the first conjugated. */
 ASN_CHECK_RESULT asn_status asn_vdot(const asn_array *a, const asn_array *b,
                                      asn_array *result);

@@ -25,12 +25,6 @@
 #include "graph/device/operator.h"
 #include "graph/profile_events.h"
 
-/* a as dtype: shared when it already is. */
-static asn_status as_dtype(asn_array *out, const asn_array *a, asn_dtype dtype) {
-    if (asn_layout_dtype(&a->layout) == dtype) return asn_array_share(out, a);
-    return asn_copy(out, a, dtype, 'K');
-}
-
 /* Replaces an array by a view of it, *view; `made` is the status of making that. After an
  * error `a` is as before. */
 static asn_status replace_view(asn_array *a, asn_status made, asn_layout *view) {
@@ -176,17 +170,55 @@ static asn_status deliver(asn_array *made, const asn_array *out, asn_array *resu
     return status;
 }
 
-/* The product, with the library's lock held; `place` is multiply's. */
+const asn_product_precision *asn_product_precision_of;
+
+/* Whether products are asked about before they are computed. */
+static inline bool is_asked(void) {
+    const asn_product_precision *p = asn_product_precision_of;
+    return __builtin_expect(p != NULL, 0) && p->asks();
+}
+
+/* Whether another precision may be asked for: float32 with float32 or a half. */
+static bool is_single(const asn_array *a, const asn_array *b) {
+    const asn_dtype x = asn_layout_dtype(&a->layout), y = asn_layout_dtype(&b->layout);
+    return (x == ASN_F32 && (y == ASN_F32 || asn_is_half(y))) ||
+           (y == ASN_F32 && asn_is_half(x));
+}
+
+/* `a` becomes one of dtype. */
+static asn_status widen(asn_array *a, asn_dtype dtype) {
+    asn_array wide;
+    if (asn_layout_dtype(&a->layout) == dtype) return ASN_OK;
+    ASN_TRY(asn_copy(&wide, a, dtype, 'K'));
+    asn_array_fini(a);
+    asn_array_move(a, &wide);
+    return ASN_OK;
+}
+
+/* The product of matrices, which are ours to change, in the precision that is asked for,
+ * else in `dtype`. */
+static asn_status multiply_as(asn_array *a, asn_array *b, asn_dtype dtype,
+                              const asn_array *place, bool asked, asn_array *result) {
+    bool done = false;
+    if (asked) ASN_TRY(asn_product_precision_of->multiply(a, b, result, &done));
+    if (done) return ASN_OK;
+    ASN_TRY(widen(a, dtype));
+    ASN_TRY(widen(b, dtype));
+    return multiply(a, b, place, result);
+}
+
+/* The product, with the library's lock held; `place` is multiply's; asked: see
+ * families.h. */
 static asn_status matmul_locked(const asn_array *a, const asn_array *b,
-                                const asn_array *place, asn_array *result) {
+                                const asn_array *place, bool asked, asn_array *result) {
     asn_array x, y;
     asn_layout view;
     asn_type types[2] = {{a->layout.dtype, 0}, {b->layout.dtype, 0}};
     asn_dtype dtype = asn_result_type(2, types);
     ASN_TRY(check_core(a, b));
     bool row = a->layout.ndim == 1, column = b->layout.ndim == 1;
-    ASN_TRY(as_dtype(&x, a, dtype));
-    asn_status status = as_dtype(&y, b, dtype);
+    ASN_TRY(asn_array_share(&x, a));
+    asn_status status = asn_array_share(&y, b);
     if (status) {
         asn_array_fini(&x);
         return status;
@@ -194,7 +226,9 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
     if (row) status = replace_view(&x, asn_view_expand(&view, &x.layout, 2, 1), &view);
     if (!status && column)
         status = replace_view(&y, asn_view_expand(&view, &y.layout, 2, 2), &view);
-    if (!status) status = multiply(&x, &y, row || column ? NULL : place, result);
+    if (!status)
+        status = multiply_as(&x, &y, dtype, row || column ? NULL : place,
+                             asked && is_single(a, b), result);
     if (!status && (row || column)) {
         /* the axes that 1-d operands were given */
         uint64_t mask = 0;
@@ -209,18 +243,24 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
     return status;
 }
 
+/* (Contract in families.h.) */
+asn_status asn_product_plain(const asn_array *a, const asn_array *b, asn_array *result) {
+    return matmul_locked(a, b, NULL, false, result);
+}
+
 /* Both products: small ones by the host at once. A non-canonical bool operand is made
  * canonical first. */
 static asn_status matmul_as(const char *what, const asn_array *a, const asn_array *b,
                             const asn_array *place, const asn_array *out,
                             asn_array *result) {
     asn_array made;
-    if (!out && asn_direct_matmul(result, a, b, what)) return ASN_OK;
+    const bool asked = is_asked() && is_single(a, b);
+    if (!out && !asked && asn_direct_matmul(result, a, b, what)) return ASN_OK;
     ASN_TRUTH_OF(a, matmul_as(what, &clean, b, place, out, result))
     ASN_TRUTH_OF(b, matmul_as(what, a, &clean, place, out, result))
     asn_lock();
     caller = what;
-    asn_status status = matmul_locked(a, b, place, &made);
+    asn_status status = matmul_locked(a, b, place, asked, &made);
     if (!status) status = deliver(&made, out, result);
     asn_unlock();
     return status;
@@ -267,7 +307,8 @@ static asn_status as_columns(asn_array *out, const asn_array *b) {
 /* dot with a b of three dimensions or more: one product with all of b's columns, its
  * result being reshaped to a's dimensions without the last and b's without the
  * second-last. */
-static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *result) {
+static asn_status dot_many(const asn_array *a, const asn_array *b, bool asked,
+                           asn_array *result) {
     int64_t shape[2 * ASN_MAX_DIMS];
     int ndim = 0, nb = b->layout.ndim;
     asn_array columns, flat;
@@ -278,7 +319,7 @@ static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *re
     for (int d = 0; d < nb; d++)
         if (d != nb - 2) shape[ndim++] = b->layout.shape[d];
     ASN_TRY(as_columns(&columns, b));
-    asn_status status = matmul_locked(a, &columns, NULL, &flat);
+    asn_status status = matmul_locked(a, &columns, NULL, asked, &flat);
     asn_array_fini(&columns);
     ASN_TRY(status);
     status = asn_view_reshape(&view, &flat.layout, ndim, shape, 'C', &possible);
@@ -289,7 +330,7 @@ static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *re
 
 /* dot, with the library's lock held. Up to two dimensions of b it is matmul. */
 static asn_status dot_locked(const asn_array *a, const asn_array *b,
-                             const asn_array *place, asn_array *result) {
+                             const asn_array *place, bool asked, asn_array *result) {
     const asn_layout *la = &a->layout, *lb = &b->layout;
     if (la->ndim == 0 || lb->ndim == 0) {
         asn_operand in[2] = {{.array = a}, {.array = b}};
@@ -306,7 +347,8 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b,
             (long long)la->shape[la->ndim - 1], la->ndim - 1, (long long)lb->shape[inner],
             inner);
     }
-    return lb->ndim > 2 ? dot_many(a, b, result) : matmul_locked(a, b, place, result);
+    return lb->ndim > 2 ? dot_many(a, b, asked, result)
+                        : matmul_locked(a, b, place, asked, result);
 }
 
 /* (Contract in families.h.) Small products of two dimensions run at once; a non-canonical
@@ -314,12 +356,13 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b,
 asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
                    asn_array *result) {
     asn_array made;
-    if (!out && asn_direct_matmul(result, a, b, "dot")) return ASN_OK;
+    const bool asked = is_asked() && is_single(a, b);
+    if (!out && !asked && asn_direct_matmul(result, a, b, "dot")) return ASN_OK;
     ASN_TRUTH_OF(a, asn_dot(&clean, b, out, result))
     ASN_TRUTH_OF(b, asn_dot(a, &clean, out, result))
     asn_lock();
     caller = "dot";
-    asn_status status = dot_locked(a, b, out, &made);
+    asn_status status = dot_locked(a, b, out, asked, &made);
     if (!status) status = deliver(&made, out, result);
     asn_unlock();
     return status;

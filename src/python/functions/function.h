@@ -72,6 +72,6 @@ extern asn_function_def asn_axes_functions[], asn_create_functions[],
     asn_fft_functions[], asn_linalg_functions[], asn_norm_functions[],
     asn_balance_functions[], asn_profile_functions[], asn_custom_functions[],
     asn_acl_functions[], asn_jit_functions[], asn_stream_functions[], asn_nn_functions[],
-    asn_sparse_functions[];
+    asn_sparse_functions[], asn_precision_functions[];
 
 #endif

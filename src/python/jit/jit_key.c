@@ -14,6 +14,8 @@
 
 #include "python/convert.h"
 #include "graph/fp.h"
+#include "graph/operators/families.h"
+#include "precision/precision.h"
 #include "runtime/memory/memory_pool.h"
 
 /* Appends bytes; past the limit the key is broken. */
@@ -241,6 +243,11 @@ static void put_state(asn_jit_key *k) {
     /* What was traced has the implementations of its time (ufunc/replaced.c). */
     uint64_t version = ASN_READ(asn_py.replaced_version);
     if (version) put(k, &version, sizeof version);
+    /* And the precision of its products. */
+    if (!asn_product_precision_of || !asn_product_precision_of->asks()) return;
+    const asn_precision p = asn_precision_present();
+    const double narrow[] = {(double)p.dtype, p.automatic, p.unchecked, p.error};
+    put(k, narrow, sizeof narrow);
 }
 
 /* A multiplicative hash of eight bytes at a time; equal keys are compared byte by byte,

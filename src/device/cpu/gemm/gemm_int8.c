@@ -1,11 +1,11 @@
 /* CPU device: products of int8 in int32 (see gemm_int8.h).
  *
- * With AVX-512 VNNI the dot products of four bytes do it (gemm_dot.h). Otherwise both
- * are widened to int16 and packed, a by slabs of six rows, b by panels of sixteen
- * columns, pairs of k together, so that one instruction (pmaddwd) multiplies and adds a
- * pair: exact in int32. A piece of k of a panel stays in L1, that of a
- * block of slabs in L2. Tasks are groups of panels and parts of the rows, cut by the
- * shape alone.
+ * With AVX-512 VNNI the dot products of four bytes do it (gemm_dot.h). Otherwise a few
+ * rows times a matrix leave that where it is (gemm_int8_rows.h), and of others both are
+ * widened to int16 and packed, a by slabs of six rows, b by panels of sixteen columns,
+ * pairs of k together, so that one instruction (pmaddwd) multiplies and adds a pair:
+ * exact in int32. A piece of k of a panel stays in L1, that of a block of slabs in L2.
+ * Tasks are groups of panels and parts of the rows, cut by the shape alone.
  */
 #include "device/cpu/gemm/gemm_int8.h"
 
@@ -16,6 +16,7 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/gemm/gemm_dot.h"
+#include "device/cpu/gemm/gemm_int8_rows.h"
 #include "device/cpu/threads.h"
 
 enum {
@@ -250,5 +251,6 @@ asn_status asn_cpu_matmul_int8(const asnd_nd *a, const asnd_nd *b, const asnd_nd
     if (a->shape[nd - 1] == 0) return asn_cpu_fill(c, zero);
     bool done;
     ASN_TRY(multiply_dots(a, b, c, &done));
+    if (!done) ASN_TRY(asn_int8_few_rows(a, b, c, &done));
     return done ? ASN_OK : multiply_pairs(a, b, c);
 }
