@@ -124,7 +124,11 @@ SKIPPED = words(
 def class_text(name, cls):
     """A class: its attributes and methods."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        return f"class {name}(NamedTuple):\n" + "".join(f"    {f}: Any\n" for f in cls._fields)
+        fields = (
+            f"    {f}: Any{' = ...' if f in cls._field_defaults else ''}\n" for f in cls._fields
+        )
+        own = [m for m in sorted(vars(cls)) if m not in cls._fields and not m.startswith("_")]
+        return f"class {name}(NamedTuple):\n" + "".join(fields) + "".join(members_text(cls, own))
     bases = ""
     if issubclass(cls, Exception):
         bases = f"(_b.{next(c.__name__ for c in cls.__mro__ if c.__module__ == 'builtins')})"
@@ -133,6 +137,13 @@ def class_text(name, cls):
     members = sorted({member for c in ours for member in vars(c)})
     if "__init__" in members and signature_of(cls.__init__):
         lines.append(function_text("__init__", cls.__init__, "None", "    "))
+    lines += members_text(cls, members)
+    return "".join(lines) + ("    ...\n" if len(lines) == 1 else "")
+
+
+def members_text(cls, members):
+    """Lines of a class: methods and properties of these names."""
+    lines = []
     for member in members:
         if member in SKIPPED or (member.startswith("_") and not member.startswith("__")):
             continue
@@ -147,7 +158,7 @@ def class_text(name, cls):
             lines.append(function_text(member, value, "Any", "    "))
         else:
             lines.append(f"    @property\n    def {member}(self) -> Any: ...\n")
-    return "".join(lines) + ("    ...\n" if len(lines) == 1 else "")
+    return lines
 
 
 # What `jit` returns; of a method's class, what the method takes after self.

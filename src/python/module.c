@@ -173,14 +173,14 @@ static int module_exec(PyObject *module) {
         asn_forks_init() < 0)
         return -1;
     asn_function_def *const groups[] = {
-        asn_axes_functions,     asn_create_functions,     asn_join_functions,
-        asn_reduce_functions,   asn_shape_functions,      asn_select_functions,
-        asn_engine_functions,   asn_memory_functions,     asn_stream_functions,
-        asn_tensor_functions,   asn_fft_functions,        asn_linalg_functions,
-        asn_norm_functions,     asn_coordinate_functions, asn_numeric_functions,
-        asn_set_functions,      asn_picking_functions,    asn_product_functions,
-        asn_balance_functions,  asn_profile_functions,    asn_custom_functions,
-        asn_acl_functions,      asn_jit_functions,        asn_nn_functions,
+        asn_axes_functions,      asn_create_functions,     asn_join_functions,
+        asn_reduce_functions,    asn_shape_functions,      asn_select_functions,
+        asn_engine_functions,    asn_memory_functions,     asn_stream_functions,
+        asn_tensor_functions,    asn_fft_functions,        asn_linalg_functions,
+        asn_norm_functions,      asn_coordinate_functions, asn_numeric_functions,
+        asn_set_functions,       asn_picking_functions,    asn_product_functions,
+        asn_balance_functions,   asn_profile_functions,    asn_custom_functions,
+        asn_acl_functions,       asn_jit_functions,        asn_nn_functions,
         asn_precision_functions, asn_sparse_functions};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;

@@ -61,6 +61,15 @@ def libraries():
 
 _lock = threading.Lock()
 _opened = {}
+_found = {}
+_VARIABLES = (
+    "ASCEND_CUSTOM_OPP_PATH",
+    "ASCEND_OPP_PATH",
+    "ASCEND_HOME_PATH",
+    "ASCEND_TOOLKIT_HOME",
+)
+# A first phase at an address. One class for all calls: making one takes longer than a call.
+_Phase = ctypes.PYFUNCTYPE(ctypes.c_int32)
 
 
 def _open(path):
@@ -77,7 +86,20 @@ def _address(library, symbol):
 
 
 def _find(name):
-    """The addresses of an operator's two phases: custom packages, then CANN's own."""
+    """The addresses of an operator's two phases: custom packages, then CANN's own.
+
+    An operator that was found is looked up once for each setting of the environment's variables: the
+    folders and config.ini are read again for another setting, or for an operator that was not found.
+    """
+    key = (name, *map(os.environ.get, _VARIABLES))
+    phases = _found.get(key)
+    if phases is None:
+        phases = _found[key] = _look(name)
+    return phases
+
+
+def _look(name):
+    """What `_find` keeps; LookupError where no library has both phases."""
     _core.init()  # the device's libraries, which the packages are linked to
     looked = libraries()
     for path in looked:
@@ -200,7 +222,7 @@ def aclnn(name, *args, outputs=()):
 def call(name, phases, args, outputs):
     """Both phases, at addresses, of an operator: values as `aclnn` takes them, then what is written."""
     first, second = phases
-    plan = ctypes.PYFUNCTYPE(ctypes.c_int32)(first)
+    plan = _Phase(first)
     handles = _Handles(name)
     workspace, executor = ctypes.c_uint64(0), ctypes.c_void_p(None)
     try:

@@ -1,6 +1,6 @@
 """What a tensor is to be computed in and stored as: the rule is the core's (src/precision/decide.c)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as _np
 
@@ -21,8 +21,7 @@ _KINDS = {
 _OPS = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """What `decide` says of a tensor.
 
     Parameters
@@ -163,7 +162,7 @@ def decide(
     if not measure_error or _OPS[op] != _PRODUCT:
         return answer
     found = _measured(x, answer, min(rows, 128), transposed)
-    return Decision(*list(vars(answer).values())[:5], found)
+    return answer._replace(measured_error=found)
 
 
 class Scheduler:

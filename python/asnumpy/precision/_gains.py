@@ -42,6 +42,7 @@ class Gain(NamedTuple):
 
     @property
     def gain(self) -> float:
+        """The time in float32 over that in the dtype."""
         return self.float32_ns / self.ns
 
 

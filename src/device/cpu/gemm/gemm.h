@@ -19,8 +19,8 @@ ASN_CHECK_RESULT asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b,
                                            const asnd_nd *c);
 
 /* The same where `a` and `b` have different dtypes, float32 and a half, c is float32 and
- * every product is one by a few vectors: without a copy of the matrices. *done false: it is no
- * such product, and nothing happened. */
+ * every product is one by a few vectors: without a copy of the matrices. *done false: it
+ * is no such product, and nothing happened. */
 ASN_CHECK_RESULT asn_status asn_cpu_matmul_mixed(const asnd_nd *a, const asnd_nd *b,
                                                  const asnd_nd *c, bool *done);
 

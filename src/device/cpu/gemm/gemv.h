@@ -28,8 +28,8 @@ typedef struct {
 ASN_CHECK_RESULT asn_status asn_gemv_run(const asnd_gemv *g, bool alone);
 
 /* t = a b in float32 where one of them is a few vectors, of halves or float32, and the
- * other a matrix of halves: by its rows, as they lie (gemv_half.c). *done false: it is no such
- * product, or too small a one. */
+ * other a matrix of halves: by its rows, as they lie (gemv_half.c). *done false: it is no
+ * such product, or too small a one. */
 ASN_CHECK_RESULT asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b,
                                             const asnd_nd *t, bool *done);
 

@@ -22,9 +22,9 @@
 #include "device/cpu/threads.h"
 
 enum {
-    ITEM = 2,       /* bytes of a half */
-    TILE = 1 << 14, /* float32 elements that are converted at once */
-    STRIP = 1 << 9, /* columns that are summed together */
+    ITEM = 2,        /* bytes of a half */
+    TILE = 1 << 14,  /* float32 elements that are converted at once */
+    STRIP = 1 << 9,  /* columns that are summed together */
     LEAST = 1 << 14, /* elements of the matrix; below, a copy costs little */
     FEW = 16         /* vectors, at most: of more, a product of matrices is faster */
 };
@@ -37,7 +37,7 @@ typedef struct {
     int64_t count; /* vectors, one after the other; one of direct_task */
     char *out;
     int64_t out_step, out_row; /* from element to element, from vector to vector */
-    int64_t tile; /* rows of a task (dots) */
+    int64_t tile;              /* rows of a task (dots) */
     _Atomic int status;
 } halves;
 
