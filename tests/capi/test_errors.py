@@ -136,6 +136,7 @@ def test_null():
         "asnp_mm_set_max_split",
         "asnp_mm_set_gc_threshold",
         "asnp_mm_record_workspaces",
+        "asnp_autocast_set",
         "asnp_queue_release",
         "asnp_transfer_release",
         "asnp_stream_name",
