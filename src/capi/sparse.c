@@ -35,9 +35,15 @@ static asn_status thresholds_of(const asnp_sparse_thresholds *given,
     return ASN_OK;
 }
 
-/* Whether a strategy looks at thresholds; what is no strategy is refused further down. */
-static bool looks(int32_t strategy) {
-    return strategy == ASNP_SPARSE_AUTO || strategy == ASNP_SPARSE_BLOCKED;
+/* What a product is told: NULL where none are given and the strategy looks at none (what
+ * is no strategy is refused further down). Given ones are checked in any case. */
+static asn_status told(const asnp_sparse_thresholds *given, int32_t strategy,
+                       asn_sparse_thresholds *room, const asn_sparse_thresholds **out) {
+    const bool looks = strategy == ASNP_SPARSE_AUTO || strategy == ASNP_SPARSE_BLOCKED;
+    *out = NULL;
+    if (!given && !looks) return ASN_OK;
+    *out = room;
+    return thresholds_of(given, room);
 }
 
 /* The device is opened for it where no call has done that yet. */
@@ -61,20 +67,19 @@ asnp_status asnp_sparse_matmul(const asnp_array *indptr, const asnp_array *indic
     NEED(b);
     NEED(out);
     IN_LIBRARY;
-    asn_sparse_thresholds t;
+    asn_sparse_thresholds room;
+    const asn_sparse_thresholds *t;
     asn_array result;
-    const bool needs = thresholds || looks(strategy);
-    if (needs) ASN_TRY(thresholds_of(thresholds, &t));
+    ASN_TRY(told(thresholds, strategy, &room, &t));
     const asn_layout *l = asn_capi_layout(b);
     const asn_sparse_left left = {.rows = asn_capi_layout(indptr)->size - 1,
                                   .cols = l->ndim ? l->shape[0] : 0,
                                   .indptr = &indptr->array,
                                   .indices = &indices->array,
                                   .data = &data->array};
-    return asn_capi_wrap(asn_sparse_times(&result, &left, &b->array,
-                                          (asn_sparse_strategy)strategy,
-                                          needs ? &t : NULL),
-                         &result, out);
+    return asn_capi_wrap(
+        asn_sparse_times(&result, &left, &b->array, (asn_sparse_strategy)strategy, t),
+        &result, out);
 }
 
 /* A mask that is still recorded is computed now: its true elements are counted. */
@@ -177,7 +182,7 @@ asnp_status asnp_sparse_pattern_analyze(const asnp_sparse_pattern *pattern,
     return ASNP_OK;
 }
 
-/* Thresholds that are given are checked even where the strategy looks at none. */
+/* By the pattern's structure, or its mask. */
 asnp_status asnp_sparse_multiply(const asnp_sparse_pattern *pattern, const asnp_array *a,
                                  const asnp_array *b, int32_t strategy,
                                  const asnp_sparse_thresholds *thresholds,
@@ -187,12 +192,11 @@ asnp_status asnp_sparse_multiply(const asnp_sparse_pattern *pattern, const asnp_
     NEED(b);
     NEED(out);
     IN_LIBRARY;
-    asn_sparse_thresholds t;
+    asn_sparse_thresholds room;
+    const asn_sparse_thresholds *t;
     asn_array result;
-    const bool needs = thresholds || looks(strategy);
-    if (needs) ASN_TRY(thresholds_of(thresholds, &t));
+    ASN_TRY(told(thresholds, strategy, &room, &t));
     return asn_capi_wrap(asn_sparse_multiply(&result, of(pattern), &a->array, &b->array,
-                                             (asn_sparse_strategy)strategy,
-                                             needs ? &t : NULL),
+                                             (asn_sparse_strategy)strategy, t),
                          &result, out);
 }

@@ -83,3 +83,35 @@ def test_a_vector_of_float32(m, k, layout, dtype):
             continue
         rounded = run("Matmul", first, second, np.empty(shape, dtype), 0)
         np.testing.assert_array_equal(rounded, exact.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("layout", ("rows", "columns", "rows apart", "neither"))
+@pytest.mark.parametrize(
+    ("m", "k"),
+    ((200, 130), (3, 20000), (20000, 5), (1, 30000), (513, 33), (257, 9001), (40, 30), (2, 70000)),
+)
+def test_few_vectors(m, k, layout, dtype):
+    """Two to sixteen vectors meet the matrix as it lies; seventeen take the product of matrices."""
+    a = matrix(m, k, layout, dtype)
+    wide = a.astype(np.float64)
+    for count in (2, 5, 16, 17):
+        for kind in (dtype, np.dtype(np.float32)):
+            rows = RNG.standard_normal((count, m)).astype(kind)
+            columns = RNG.standard_normal((k, count)).astype(kind)
+            width = (
+                WIDTH[dtype.name] if kind == dtype else 0
+            )  # the result of halves is rounded to one
+            for x, y in (
+                (rows, a),
+                (np.asfortranarray(rows), a),
+                (a, columns),
+                (a, np.asfortranarray(columns)),
+            ):
+                exact = x.astype(np.float64) @ y.astype(np.float64)
+                sums = np.abs(x.astype(np.float64)) @ np.abs(y.astype(np.float64))
+                got = run("Matmul", x, y, np.empty(exact.shape, np.float32), 0).astype(np.float64)
+                assert (
+                    np.abs(got - exact)
+                    <= width * np.abs(exact) + 1e-5 * sums + (2.0**-24 if width else 0)
+                ).all()

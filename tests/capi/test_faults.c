@@ -162,6 +162,23 @@ static asnp_status replaced(asnp_array **out) {
     return status;
 }
 
+/* A product in bfloat16, then one in int8: operands are rounded, scales found. */
+static asnp_status narrowed(asnp_array **out) {
+    const int64_t shape[] = {8, 8};
+    asnp_array *a = NULL, *half = NULL;
+    asnp_status status = asnp_full(ASNP_FLOAT32, 2, shape, asnp_float(1.5), &a);
+    for (int i = 0; i < 2 && !status; i++) {
+        asnp_autocast narrow = {.dtype = i ? ASNP_INT8 : ASNP_BFLOAT16}, before;
+        status = asnp_autocast_set(&narrow, &before);
+        if (status) break;
+        status = asnp_matmul(a, a, i ? out : &half);
+        if (asnp_autocast_set(&before, NULL)) failures++;
+    }
+    asnp_release(a);
+    asnp_release(half);
+    return status;
+}
+
 /* What one stream makes another reads, after an event that is recorded later. */
 static asnp_status streamed(asnp_array **out) {
     asnp_stream_handle *s[2] = {NULL, NULL};
@@ -434,6 +451,7 @@ static const scenario scenarios[] = {
     {"profile", profiled},
     {"registry", registered},
     {"replaced", replaced},
+    {"narrowed", narrowed},
     {"streams", streamed},
     {"capture", captured},
     {"bincount", counted},

@@ -1,7 +1,4 @@
-/* CPU device: a matrix of halves times a vector with AVX2 (F16C) (see gemv_half.h).
- *
- * The loops of float32 (gemv.inc), which widen the matrix's elements as they load them.
- */
+/* CPU device: loads of gemv_half.inc with AVX2 (F16C). */
 #include "device/cpu/gemm/gemv_half.h"
 #include "device/cpu/loops/loop.h"
 #include "device/cpu/simd/simd.h"
@@ -24,26 +21,10 @@ __attribute__((always_inline)) static inline __m256 from_bf16(__m128i x) {
     return (__m256)_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16);
 }
 
-#define F(n)         n##_f16
-#define T            float
-#define SPLIT        f32
-#define X            uint16_t
-#define X_ALL(p)     ((VEC)_mm256_cvtph_ps(eight(p)))
-#define X_TAIL(p, n) ((VEC)_mm256_cvtph_ps(first_of_eight(p, n)))
-#include "device/cpu/gemm/gemv.inc"
-
-#define F(n)         n##_bf16
-#define T            float
-#define SPLIT        f32
-#define X            uint16_t
-#define X_ALL(p)     ((VEC)from_bf16(eight(p)))
-#define X_TAIL(p, n) ((VEC)from_bf16(first_of_eight(p, n)))
-#include "device/cpu/gemm/gemv.inc"
-
-void asn_kernels_gemv_half_avx2(asnd_kernels *k) {
-    k->gemv_dots[ASN_F16] = gemv_dots_f16;
-    k->gemv_dots[ASN_BF16] = gemv_dots_bf16;
-    k->gemv_sums[ASN_F16] = gemv_sums_f16;
-    k->gemv_sums[ASN_BF16] = gemv_sums_bf16;
-}
+#define ALL       eight
+#define FIRST     first_of_eight
+#define FROM_F16  _mm256_cvtph_ps
+#define FROM_BF16 from_bf16
+#define FILL      asn_kernels_gemv_half_avx2
+#include "device/cpu/gemm/gemv_half.inc"
 #endif
