@@ -94,7 +94,6 @@ def test_a_vector_of_float32(m, k, layout, dtype):
 def test_few_vectors(m, k, layout, dtype):
     """Two to sixteen vectors meet the matrix as it lies; seventeen take the product of matrices."""
     a = matrix(m, k, layout, dtype)
-    wide = a.astype(np.float64)
     for count in (2, 5, 16, 17):
         for kind in (dtype, np.dtype(np.float32)):
             rows = RNG.standard_normal((count, m)).astype(kind)

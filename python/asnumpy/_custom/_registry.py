@@ -303,9 +303,8 @@ def _replace_again(name):
     mine = [
         entry
         for each, entries in _table.items()
-        if each == ufunc or aten_ufunc(each) == ufunc
         for entry in entries.values()
-        if entry.replace
+        if entry.replace and (each == ufunc or aten_ufunc(each) == ufunc)
     ]
     _core._replace_ufunc(_core.ufuncs[ufunc], _finder(mine) if mine else None)
 
