@@ -574,7 +574,7 @@ def products(isa):
                 f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[dtype]}\n"
                 f'#include "device/cpu/gemm/dot.inc"\n'
                 f"#define F(n) n##_{SHORT[dtype]}\n#define T {TYPES[dtype]}\n#define SPLIT {SHORT[dtype]}\n"
-                f'#include "device/cpu/gemm/gemv.inc"\n'
+                f'#include "device/cpu/gemv/gemv.inc"\n'
             )
             fills += [
                 f"    k->gemv_{n}[ASN_{DTYPES[dtype]}] = gemv_{n}_{SHORT[dtype]};\n"

@@ -63,7 +63,7 @@ typedef struct {
     void (*int8_tile)(int64_t pairs, const int16_t *a, const int16_t *panel,
                       int32_t *out);
     void (*int8_add)(int64_t k, const int16_t *a, const char *b, int64_t row, int64_t n,
-                     int32_t *sums); /* few rows of int8 (gemm_int8_rows.h) */
+                     int32_t *sums); /* few rows of int8 (gemv_int8.h) */
     void (*int8_dots)(int64_t k, const int16_t *a, const char *b, int64_t column,
                       int64_t n, int32_t *sums);
     asn_status (*dots)(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, bool *done);

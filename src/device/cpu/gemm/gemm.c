@@ -25,7 +25,7 @@
 #include "device/cpu/move/gather.h"
 #include "device/cpu/gemm/gemm_dot.h"
 #include "device/cpu/gemm/gemm_tiles.h"
-#include "device/cpu/gemm/gemv.h"
+#include "device/cpu/gemv/gemv.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 

@@ -1,7 +1,7 @@
 /* CPU device: products of int8 in int32 (see gemm_int8.h).
  *
  * With AVX-512 VNNI the dot products of four bytes do it (gemm_dot.h). Otherwise a few
- * rows times a matrix leave that where it is (gemm_int8_rows.h), and of others both are
+ * rows times a matrix leave that where it is (gemv_int8.h), and of others both are
  * widened to int16 and packed, a by slabs of six rows, b by panels of sixteen columns,
  * pairs of k together, so that one instruction (pmaddwd) multiplies and adds a pair:
  * exact in int32. A piece of k of a panel stays in L1, that of a block of slabs in L2.
@@ -16,7 +16,7 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/gemm/gemm_dot.h"
-#include "device/cpu/gemm/gemm_int8_rows.h"
+#include "device/cpu/gemv/gemv_int8.h"
 #include "device/cpu/threads.h"
 
 enum {

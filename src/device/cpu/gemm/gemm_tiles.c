@@ -11,7 +11,7 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/gemm/gemm_complex.h"
-#include "device/cpu/gemm/gemv.h"
+#include "device/cpu/gemv/gemv.h"
 #include "device/cpu/threads.h"
 
 enum { LEAST_PART = 16384, MAX_PARTS = 1024 };         /* of a long inner product */

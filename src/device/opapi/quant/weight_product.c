@@ -2,7 +2,7 @@
  *
  * The weight is read as it lies, in lines: its rows, or its columns where those are
  * contiguous. A few rows of x (a language model writes one word after the other) meet
- * some widened lines at a time (cpu/gemm/gemv_lines.c). Of many rows the whole weight is
+ * some widened lines at a time (cpu/gemv/gemv_lines.c). Of many rows the whole weight is
  * widened once, for a product of matrices.
  */
 #include "device/opapi/quant/weight_product.h"
@@ -11,7 +11,7 @@
 
 #include "base/integers.h"
 #include "device/cpu/gemm/gemm.h"
-#include "device/cpu/gemm/gemv_lines.h"
+#include "device/cpu/gemv/gemv_lines.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
@@ -120,17 +120,17 @@ static double work_of(const job *j, int64_t rows) {
 
 static asn_status few_rows(const job *j, const asnd_view *x, const asnd_view *sum) {
     const int64_t m = x->shape[0];
-    const asnd_lines l = {.widen = widen,
-                          .matrix = j,
-                          .lines = j->lines,
-                          .length = j->length,
-                          .dots = j->columns,
-                          .v = (const float *)(const void *)x->nd.data,
-                          .count = m,
-                          .out = sum->nd.data,
-                          .out_step = ITEM,
-                          .out_row = j->w->n * ITEM};
-    return asn_lines_run(&l, work_of(j, m));
+    const asnd_wide_lines l = {.widen = widen,
+                               .matrix = j,
+                               .lines = j->lines,
+                               .length = j->length,
+                               .dots = j->columns,
+                               .v = (const float *)(const void *)x->nd.data,
+                               .count = m,
+                               .out = sum->nd.data,
+                               .out_step = ITEM,
+                               .out_row = j->w->n * ITEM};
+    return asn_wide_lines_run(&l, work_of(j, m));
 }
 
 static asn_status many_rows(job *j, const asnd_view *x, asnd_tmp *tmp,
@@ -156,5 +156,5 @@ asn_status asn_weight_product(const asnd_weight *w, const asnd_view *x, asnd_tmp
         memset(sum->nd.data, 0, (size_t)(m * w->n) * ITEM);
         return ASN_OK;
     }
-    return m <= ASN_LINES_FEW ? few_rows(&j, x, sum) : many_rows(&j, x, tmp, sum);
+    return m <= ASN_WIDE_FEW ? few_rows(&j, x, sum) : many_rows(&j, x, tmp, sum);
 }

@@ -1,6 +1,6 @@
 /* CPU device, private to matrix products: a matrix of floats times a vector. */
-#ifndef ASN_DEVICE_CPU_GEMM_GEMV_H
-#define ASN_DEVICE_CPU_GEMM_GEMV_H
+#ifndef ASN_DEVICE_CPU_GEMV_GEMV_H
+#define ASN_DEVICE_CPU_GEMV_GEMV_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * What the loops of float32 give for the matrix widened to float32, bit for bit. Without
  * AVX2 there are none: the matrix is widened some rows at a time (gemv_half.c).
  */
-#ifndef ASN_DEVICE_CPU_GEMM_GEMV_HALF_H
-#define ASN_DEVICE_CPU_GEMM_GEMV_HALF_H
+#ifndef ASN_DEVICE_CPU_GEMV_GEMV_HALF_H
+#define ASN_DEVICE_CPU_GEMV_GEMV_HALF_H
 
 #include "device/cpu/kernels.h"
 

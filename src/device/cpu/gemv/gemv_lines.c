@@ -4,13 +4,13 @@
  * Threads share lines (inner products), or strips of columns that each of them sums over
  * all lines. The loops are float32's (gemv.inc).
  */
-#include "device/cpu/gemm/gemv_lines.h"
+#include "device/cpu/gemv/gemv_lines.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/integers.h"
-#include "device/cpu/gemm/gemv.h"
+#include "device/cpu/gemv/gemv.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/scratch.h"
 #include "device/cpu/threads.h"
@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct {
-    const asnd_lines *l;
+    const asnd_wide_lines *l;
     int64_t tile; /* lines of a task (dots) */
     _Atomic int status;
 } job;
@@ -30,7 +30,7 @@ typedef struct {
 /* The inner products of the task's lines. */
 static void dots_task(void *ctx, int64_t task) {
     job *j = ctx;
-    const asnd_lines *l = j->l;
+    const asnd_wide_lines *l = j->l;
     const int64_t first = task * j->tile, n = asn_least(l->lines - first, j->tile);
     float *wide = asn_scratch_take((size_t)(n * l->length) * ITEM);
     asn_status status = wide ? ASN_OK : ASN_ERR_MEMORY;
@@ -56,9 +56,9 @@ static void dots_task(void *ctx, int64_t task) {
 /* The sum of all lines in a strip of columns, for each vector. */
 static void sums_task(void *ctx, int64_t task) {
     job *j = ctx;
-    const asnd_lines *l = j->l;
+    const asnd_wide_lines *l = j->l;
     const int64_t first = task * STRIP, n = asn_least(l->length - first, STRIP);
-    _Alignas(64) float sums[ASN_LINES_FEW][STRIP];
+    _Alignas(64) float sums[ASN_WIDE_FEW][STRIP];
     float *wide = asn_scratch_take((size_t)TILE * ITEM);
     if (!wide) {
         atomic_store(&j->status, ASN_ERR_MEMORY);
@@ -81,7 +81,7 @@ static void sums_task(void *ctx, int64_t task) {
                    ITEM);
 }
 
-asn_status asn_lines_run(const asnd_lines *l, double ns) {
+asn_status asn_wide_lines_run(const asnd_wide_lines *l, double ns) {
     job j = {.l = l, .tile = asn_round_up(asn_least(l->lines, TILE / l->length + 1), 4)};
     asn_pool_run(l->dots ? dots_task : sums_task, &j,
                  l->dots ? asn_pieces(l->lines, j.tile) : asn_pieces(l->length, STRIP),

@@ -5,7 +5,7 @@
  * them and WIDTH columns at a time, whose sums stay in L1 and whose bytes stay in L2 for
  * a's next row; a matrix with contiguous columns is multiplied by inner products. Tasks
  * are WIDTH columns, whatever the number of threads. */
-#include "device/cpu/gemm/gemm_int8_rows.h"
+#include "device/cpu/gemv/gemv_int8.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void run_chunk(void *ctx, int64_t task) {
                                  x * r->c->strides[nd - 1]) = sums[i][x];
 }
 
-/* (Contract in gemm_int8_rows.h.) 0.04 ns a byte: what a core takes from L2. */
+/* (Contract in gemv_int8.h.) 0.04 ns a byte: what a core takes from L2. */
 asn_status asn_int8_few_rows(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c,
                              bool *done) {
     const int nd = c->ndim;

@@ -1,6 +1,6 @@
-/* CPU device, private to products of int8: few rows times a matrix (gemm_int8_rows.c). */
-#ifndef ASN_DEVICE_CPU_GEMM_GEMM_INT8_ROWS_H
-#define ASN_DEVICE_CPU_GEMM_GEMM_INT8_ROWS_H
+/* CPU device, private to products of int8: few rows times a matrix (gemv_int8.c). */
+#ifndef ASN_DEVICE_CPU_GEMV_GEMV_INT8_H
+#define ASN_DEVICE_CPU_GEMV_GEMV_INT8_H
 
 #include "device/cpu/nd.h"
 

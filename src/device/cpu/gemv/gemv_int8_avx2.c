@@ -1,12 +1,12 @@
 /* CPU device: rows and inner products of int8 by sums of pairs of int16 (see
- * gemm_int8_rows.h).
+ * gemv_int8.h).
  *
  * Two rows of the matrix are interleaved byte by byte and widened, so that one
  * instruction (pmaddwd) multiplies them by a pair of a's elements and adds: exact in
  * int32. Eight rows go into the sums at a time, so that these are loaded and stored once
  * for them. Unsigned times signed bytes (pmaddubsw) would be fewer instructions, but
  * their sums saturate in 16 bits. */
-#include "device/cpu/gemm/gemm_int8_rows.h"
+#include "device/cpu/gemv/gemv_int8.h"
 
 #if defined(__x86_64__)
 

@@ -13,7 +13,7 @@
  * Ours rather than BLAS's, which has no say in the order of a sum and no AVX-512 for
  * these on most processors. Figures: make bench GROUP=vectors.
  */
-#include "device/cpu/gemm/gemv.h"
+#include "device/cpu/gemv/gemv.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
 #include "base/integers.h"
 #include "device/cpu/context.h"
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/gemm/gemv.h"
-#include "device/cpu/gemm/gemv_lines.h"
+#include "device/cpu/gemv/gemv.h"
+#include "device/cpu/gemv/gemv_lines.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/move/copy.h"
 #include "device/cpu/scratch.h"
@@ -80,17 +80,17 @@ static asn_status multiply_by_wide(halves *h, bool turned, double ns) {
                              .out_step = h->out_step};
         return asn_gemv_run(&g, false);
     }
-    const asnd_lines l = {.widen = widen,
-                          .matrix = h,
-                          .lines = h->rows,
-                          .length = h->cols,
-                          .dots = !turned,
-                          .v = h->v,
-                          .count = h->count,
-                          .out = h->out,
-                          .out_step = h->out_step,
-                          .out_row = h->out_row};
-    return asn_lines_run(&l, ns);
+    const asnd_wide_lines l = {.widen = widen,
+                               .matrix = h,
+                               .lines = h->rows,
+                               .length = h->cols,
+                               .dots = !turned,
+                               .v = h->v,
+                               .count = h->count,
+                               .out = h->out,
+                               .out_step = h->out_step,
+                               .out_row = h->out_row};
+    return asn_wide_lines_run(&l, ns);
 }
 
 /* The vectors as float32, one after the other: where they lie, or converted into new
@@ -120,8 +120,8 @@ asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
     *done = false;
     if (t->ndim != 2 || t->dtype != ASN_F32) return ASN_OK;
     /* out = M v for each v: M is a, or b with its dimensions exchanged. */
-    const bool columns = b->shape[1] <= ASN_LINES_FEW && asn_is_half(a->dtype),
-               lines = a->shape[0] <= ASN_LINES_FEW && asn_is_half(b->dtype),
+    const bool columns = b->shape[1] <= ASN_WIDE_FEW && asn_is_half(a->dtype),
+               lines = a->shape[0] <= ASN_WIDE_FEW && asn_is_half(b->dtype),
                column = columns && (!lines || b->shape[1] <= a->shape[0]);
     const asnd_nd *m = column ? a : b, *v = column ? b : a;
     if ((!columns && !lines) || (v->dtype != m->dtype && v->dtype != ASN_F32))
@@ -133,7 +133,7 @@ asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
                 .out_row = t->strides[column ? 1 : 0]};
     bool turned;
     if (asn_nd_size(m) < LEAST || !rows_of(m, column ? 0 : 1, &h, &turned)) return ASN_OK;
-    if (!turned && h.cols > ASN_LINES_LONGEST) return ASN_OK;
+    if (!turned && h.cols > ASN_WIDE_LONGEST) return ASN_OK;
     h.tile = asn_round_up(asn_least(h.rows, DIRECT / h.cols + 1), 4);
     const double ns = 0.15 * (double)asn_nd_size(m) * (double)h.count;
     const int along = column ? 0 : 1;

@@ -1,5 +1,5 @@
 /* CPU device: loads of gemv_half.inc with AVX-512. */
-#include "device/cpu/gemm/gemv_half.h"
+#include "device/cpu/gemv/gemv_half.h"
 #include "device/cpu/loops/loop.h"
 #include "device/cpu/simd/simd.h"
 
@@ -23,5 +23,5 @@ __attribute__((always_inline)) static inline __m512 from_bf16(__m256i x) {
 #define FROM_F16  _mm512_cvtph_ps
 #define FROM_BF16 from_bf16
 #define FILL      asn_kernels_gemv_half_avx512
-#include "device/cpu/gemm/gemv_half.inc"
+#include "device/cpu/gemv/gemv_half.inc"
 #endif
