@@ -5,10 +5,18 @@
  * takes the binding's lock again and looks again: the library's lock is only ever taken
  * and given back by a thread that holds the binding's. The mutex and the condition then
  * serve the sleepers alone.
+ *
+ * Who gives the lock back still holds the binding's, and would take it again before any
+ * sleeper has both. So one that has slept PATIENCE_NS is the heir when the lock is given
+ * back next: until it comes, or HEIR_NS have passed (a binding that ends lets no thread
+ * come), nobody else takes it.
  */
 #include "graph/lock.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "graph/engine.h"
 #include "graph/streams.h"
@@ -24,16 +32,35 @@ static void *(*hook_enter)(void);
 static void (*hook_leave)(void *);
 static int (*hook_held)(void);
 
+/* PATIENCE_NS is Python's own interval between threads. */
+enum { PATIENCE_NS = 5000000, HEIR_NS = 100000000 };
+
+/* The sleeper that is the next heir, with since when it has slept, and the heir. They are
+ * set with the mutex, and cleared by who takes the lock. */
+static const void *eldest, *heir;
+static int64_t eldest_since;
+
+static const void *load(const void **at) {
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static void store(const void **at, const void *thread) {
+    __atomic_store_n(at, thread, __ATOMIC_RELAXED);
+}
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 /* The thread that is about to fork: nobody else takes the lock any more. One that took it
  * again and again would else always be in time to be found in the middle of something. */
 static const void *forker;
 
-static const void *forking(void) {
-    return __atomic_load_n(&forker, __ATOMIC_RELAXED);
-}
-
 static void choose_way(void) {
-    bool quick = asn_lock_state.serial && !asn_stream_many && !forking();
+    bool quick =
+        asn_lock_state.serial && !asn_stream_many && !load(&forker) && !load(&heir);
     /* Looked at without the lock: not touched where it never changes. */
     if (asn_lock_state.quick != quick) asn_lock_state.quick = quick;
 }
@@ -67,32 +94,71 @@ void asn_blocking_leave(void *state) {
 }
 
 static const void *owner(void) {
-    return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED);
+    return load(&asn_lock_state.owner);
 }
 
 /* Whether it is not for the caller, who does not have it. */
 static bool is_taken(void) {
-    return owner() || (forking() && forking() != asn_lock_self());
+    if (owner()) return true;
+    const void *only = load(&forker) ? load(&forker) : load(&heir);
+    return only && only != asn_lock_self();
 }
 
 static void take(void) {
-    __atomic_store_n(&asn_lock_state.owner, asn_lock_self(), __ATOMIC_RELAXED);
+    const void *self = asn_lock_self();
+    store(&asn_lock_state.owner, self);
     asn_lock_state.depth = 1;
+    if (load(&eldest) == self) store(&eldest, NULL);
+    if (load(&heir)) store(&heir, NULL);
     if (asn_stream_many)
         asn_streams_arrive();
     else
         choose_way();
 }
 
-static void sleep_until_free(void) {
+/* Sleeps until the lock is given back, or its heir has not come in time: it is nobody's
+ * then. With the mutex. */
+static void wait_freed(void) {
+    const void *expected = load(&heir);
+    if (owner() || !expected) {
+        pthread_cond_wait(&freed, &mutex);
+        return;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += HEIR_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (pthread_cond_timedwait(&freed, &mutex, &until) == ETIMEDOUT && !owner() &&
+        load(&heir) == expected)
+        store(&heir, NULL);
+}
+
+static void sleep_until_free(int64_t since) {
     asn_lock_state.waiters++;
     void *state = asn_blocking_enter();
     pthread_mutex_lock(&mutex);
-    while (is_taken())
-        pthread_cond_wait(&freed, &mutex);
+    while (is_taken()) {
+        if (!load(&eldest)) {
+            store(&eldest, asn_lock_self());
+            eldest_since = since;
+        }
+        wait_freed();
+    }
     pthread_mutex_unlock(&mutex);
     asn_blocking_leave(state);
     asn_lock_state.waiters--;
+}
+
+/* The lock is given back, with the mutex: who has slept long has it next. */
+static void choose_heir(void) {
+    const void *thread = load(&eldest);
+    if (!thread || now_ns() - eldest_since < PATIENCE_NS) return;
+    store(&heir, thread);
+    store(&eldest, NULL);
+    choose_way();
 }
 
 static void arrive(void) {
@@ -106,8 +172,9 @@ void asn_lock_slow(void) {
     }
     if (asn_lock_state.serial) {
         arrive();
+        int64_t since = is_taken() ? now_ns() : 0;
         while (is_taken()) {
-            sleep_until_free();
+            sleep_until_free(since);
             arrive(); /* others called meanwhile */
         }
         take();
@@ -153,14 +220,13 @@ static _Thread_local bool taken_to_fork;
 static void before_fork(void) {
     taken_to_fork = !asn_lock_state.serial || hook_held();
     if (!taken_to_fork) return;
-    if (asn_lock_state.serial)
-        __atomic_store_n(&forker, asn_lock_self(), __ATOMIC_RELAXED);
+    if (asn_lock_state.serial) store(&forker, asn_lock_self());
     choose_way();
     asn_lock();
 }
 
 static void go_on(void) {
-    __atomic_store_n(&forker, NULL, __ATOMIC_RELAXED);
+    store(&forker, NULL);
     choose_way();
     asn_unlock();
 }
@@ -172,6 +238,7 @@ static void after_fork_in_parent(void) {
 /* Those that slept here are gone, and the mutex may have been theirs for a moment. */
 static void after_fork_in_child(void) {
     asn_lock_state.waiters = 0;
+    heir = eldest = NULL;
     pthread_cond_init(&freed, NULL);
     pthread_mutex_init(&mutex, NULL);
     if (!taken_to_fork) {
@@ -190,7 +257,10 @@ void asn_unlock_slow(void) {
     bool serial = asn_lock_state.serial;
     if (!serial && asn_fp_exceptions) asn_fp_keep_own();
     if (serial) pthread_mutex_lock(&mutex);
-    __atomic_store_n(&asn_lock_state.owner, NULL, __ATOMIC_RELAXED);
-    if (serial) pthread_cond_broadcast(&freed);
+    store(&asn_lock_state.owner, NULL);
+    if (serial) {
+        choose_heir();
+        pthread_cond_broadcast(&freed);
+    }
     pthread_mutex_unlock(&mutex);
 }
