@@ -13,6 +13,7 @@
 #include "device/cpu/gemm/gemm_dot.h"
 #include "device/cpu/gemm/gemm_int8.h"
 #include "device/cpu/gemv/gemv_int8.h"
+#include "device/cpu/gemv/gemv_quant.h"
 #include "device/cpu/gemm/gemm_panels.h"
 #include "device/cpu/gemm/matmul_small.h"
 #include "device/cpu/index/index_lines.h"
@@ -76,6 +77,7 @@ static const asnd_context baseline = {
     .int8_tile = asn_int8_tile_baseline,
     .int8_add = asn_int8_add_baseline,
     .int8_dots = asn_int8_dots_baseline,
+    .quant_dots = NULL,
     .dots = NULL,
     .dots_by_vector = NULL,
     .dots_of_bytes = false,
@@ -118,6 +120,7 @@ static const asnd_context avx2 = {
     .int8_tile = asn_int8_tile_avx2,
     .int8_add = asn_int8_add_avx2,
     .int8_dots = asn_int8_dots_avx2,
+    .quant_dots = asn_quant_dots_avx2,
     .dots = NULL,
     .dots_by_vector = NULL,
     .dots_of_bytes = false,
@@ -160,6 +163,7 @@ static const asnd_context avx512 = {
     .int8_tile = asn_int8_tile_avx2,
     .int8_add = asn_int8_add_avx2,
     .int8_dots = asn_int8_dots_avx2,
+    .quant_dots = asn_quant_dots_avx2,
     .dots = asn_gemm_dot_avx512,
     .dots_by_vector = asn_dots_of_bf16_avx512,
     .dots_of_bytes = true, /* with VNNI */

@@ -2,8 +2,9 @@
  *
  * The weight is read as it lies, in lines: its rows, or its columns where those are
  * contiguous. A few rows of x (a language model writes one word after the other) meet
- * some widened lines at a time (cpu/gemv/gemv_lines.c). Of many rows the whole weight is
- * widened once, for a product of matrices.
+ * columns that are widened in registers (cpu/gemv/gemv_quant.c), or some widened lines at
+ * a time (cpu/gemv/gemv_lines.c). Of many rows the whole weight is widened once, for a
+ * product of matrices.
  */
 #include "device/opapi/quant/weight_product.h"
 
@@ -12,6 +13,7 @@
 #include "base/integers.h"
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/gemv/gemv_lines.h"
+#include "device/cpu/gemv/gemv_quant.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
@@ -118,8 +120,37 @@ static double work_of(const job *j, int64_t rows) {
     return (double)j->lines * (double)j->length * (0.4 + 0.15 * (double)rows);
 }
 
+/* A parameter of columns, as gemv_quant.h has it. */
+static asnd_quant_parameter of_columns(const asnd_weight *w,
+                                       const asnd_weight_parameter *p) {
+    return (asnd_quant_parameter){.data = p->data,
+                                  .line = p->size > 1,
+                                  .step = p->size > w->n ? w->n : 0};
+}
+
+static bool in_registers(const job *j, const asnd_view *x, const asnd_view *sum) {
+    const asnd_weight *w = j->w;
+    const int64_t m = x->shape[0];
+    const asnd_quant q = {.nibbles = w->nibbles,
+                          .x = (const uint8_t *)w->data,
+                          .lines = w->n,
+                          .length = w->k,
+                          .line = w->nibbles ? j->line / 2 : j->line,
+                          .group = w->group ? w->group : w->k,
+                          .scale = of_columns(w, &w->scale),
+                          .offset = of_columns(w, &w->offset),
+                          .v = (const float *)(const void *)x->nd.data,
+                          .count = m,
+                          .out = (float *)(void *)sum->nd.data,
+                          .out_row = w->n};
+    bool done = false;
+    if (j->columns) asn_gemv_quant(&q, work_of(j, m), &done);
+    return done;
+}
+
 static asn_status few_rows(const job *j, const asnd_view *x, const asnd_view *sum) {
     const int64_t m = x->shape[0];
+    if (in_registers(j, x, sum)) return ASN_OK;
     const asnd_wide_lines l = {.widen = widen,
                                .matrix = j,
                                .lines = j->lines,
