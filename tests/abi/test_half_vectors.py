@@ -1,4 +1,4 @@
-"""Matrices of halves times vectors, which are read a few rows at a time, against float64."""
+"""Matrices times a vector or a few, which are read as they lie, once, against float64 and one by one."""
 
 import platform
 
@@ -94,7 +94,7 @@ def test_a_vector_of_float32(m, k, layout, dtype):
 def test_few_vectors(m, k, layout, dtype):
     """Two to sixteen vectors meet the matrix as it lies; seventeen take the product of matrices."""
     a = matrix(m, k, layout, dtype)
-    for count in (2, 5, 16, 17):
+    for count in (2, 5, 8, 9, 16, 17):
         for kind in (dtype, np.dtype(np.float32)):
             rows = RNG.standard_normal((count, m)).astype(kind)
             columns = RNG.standard_normal((k, count)).astype(kind)
@@ -114,3 +114,29 @@ def test_few_vectors(m, k, layout, dtype):
                     np.abs(got - exact)
                     <= width * np.abs(exact) + 1e-5 * sums + (2.0**-24 if width else 0)
                 ).all()
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64, *HALVES), ids=lambda t: np.dtype(t).name)
+@pytest.mark.parametrize("layout", ("rows", "rows apart"))
+@pytest.mark.parametrize(
+    ("m", "k"), ((200, 130), (64, 20000), (513, 33), (300, 9001), (4099, 64), (66, 70000))
+)
+def test_each_of_a_few_vectors_as_if_alone(m, k, layout, dtype):
+    """Results of up to four vectors (of halves eight) have the bits that each has alone."""
+    dtype = np.dtype(dtype)
+    a = matrix(m, k, layout, dtype)
+    result = np.float64 if dtype == np.float64 else np.float32
+    most = 8 if dtype in HALVES and platform.machine() == "x86_64" else 4
+    for count in (2, 3, 4, 5, most):
+        rows = RNG.standard_normal((count, k)).astype(dtype)
+        got = run("Matmul", a, rows.T, np.empty((m, count), result), 0)
+        turned = run("Matmul", np.array(rows, order="F"), a.T, np.empty((count, m), result), 0)
+        if count <= most:
+            np.testing.assert_array_equal(turned.T, got)
+        for one, column in zip(rows, got.T, strict=True):
+            alone = run("Matmul", a, one[:, None], np.empty((m, 1), result), 0)[:, 0]
+            if count <= most:
+                np.testing.assert_array_equal(column, alone)
+            else:
+                sums = np.abs(a.astype(float)) @ np.abs(one.astype(float))
+                assert (np.abs(column - alone) <= 1e-5 * sums).all()

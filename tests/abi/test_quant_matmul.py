@@ -140,7 +140,8 @@ def test_many(shape):
         (1, 2048, 131),
         (2, 32, 3),
         (4, 96, 1101),
-        (5, 96, 1101),
+        (8, 96, 1101),
+        (9, 96, 1101),
         (16, 65, 515),
         (17, 65, 515),
         (40, 130, 48),
@@ -151,7 +152,7 @@ def test_many(shape):
 def test_weights_as_they_lie(m, k, n, order):
     """One row to many, lines of every length, each kind of scales: few rows of x take another way than many."""
     w, bits = ints(k, n), ints(k, n, bits=4)
-    x = RNG.standard_normal((m, k)).astype(np.float16)
+    x = (RNG.standard_normal((m, k)) / 16).astype(np.float16)
     groups = -(-k // 32)
     lay = {
         "rows": np.array,

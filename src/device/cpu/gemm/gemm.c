@@ -403,7 +403,7 @@ static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_
     static const char zero[16];
     bool done = false;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
-    ASN_TRY(asn_gemv_halves(a, b, t, &done));
+    ASN_TRY(asn_gemv_few(a, b, t, &done));
     if (!done) ASN_TRY(asn_gemm_dot(a, b, t, &done));
     if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asnd_nd *[]){a, b, t}, NULL, NULL);
@@ -538,7 +538,7 @@ asn_status asn_cpu_matmul_mixed(const asnd_nd *a, const asnd_nd *b, const asnd_n
             one[k].shape += nd - 2;
             one[k].strides += nd - 2;
         }
-        ASN_TRY(asn_gemv_halves(&one[0], &one[1], &one[2], done));
+        ASN_TRY(asn_gemv_few(&one[0], &one[1], &one[2], done));
         if (!*done) return ASN_OK; /* the first decides: all have one shape and strides */
         for (int d = nd - 3; d >= 0 && ++at[d] == j.c.shape[d]; d--)
             at[d] = 0;

@@ -218,6 +218,7 @@ static asnd_gemv gemv_of(const asnd_product *p, const asnd_matrix *a,
                        .x_row = x->row,
                        .v = column ? b->data : a->data,
                        .v_step = column ? b->row : a->col,
+                       .count = 1,
                        .out = c->data,
                        .out_step = column ? c->row : c->col};
 }

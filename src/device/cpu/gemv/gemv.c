@@ -50,29 +50,33 @@ static asn_dtype sum_dtype(asn_dtype matrix) {
 
 /* ---- inner products */
 
-/* Part `part` of `rows` rows from `row` on: their inner products over its columns to out,
- * or (adds) onto it. */
+/* Part `part` of `rows` rows from `row` on: their inner products over its columns, with
+ * v, to out, or (adds) onto it. */
 static void dots_of_part(const gemv_job *j, int64_t part, int64_t row, int64_t rows,
-                         char *out, int64_t step, bool adds) {
+                         const char *v, char *out, int64_t step, bool adds) {
     const int64_t first = part * j->part, n = asn_least(j->g.cols - first, j->part);
     asn_kernels_get()->gemv_dots[j->g.dtype](
         rows, n, j->g.x + row * j->g.x_row + first * j->x_item, j->g.x_row,
-        j->g.v + first * j->item, out, step, adds);
+        v + first * j->item, out, step, adds);
 }
 
-/* Some rows, part after part. */
+/* Some rows with each vector, part after part. */
 static void dots_tile(void *ctx, int64_t tile) {
     const gemv_job *j = ctx;
     const int64_t row = tile * j->tile, rows = asn_least(j->g.rows - row, j->tile);
-    for (int64_t p = 0; p < j->parts; p++)
-        dots_of_part(j, p, row, rows, j->g.out + row * j->g.out_step, j->g.out_step,
-                     p > 0);
+    for (int64_t k = 0; k < j->g.count; k++) {
+        char *out = j->g.out + k * j->g.out_next + row * j->g.out_step;
+        for (int64_t p = 0; p < j->parts; p++)
+            dots_of_part(j, p, row, rows, j->g.v + k * j->g.v_next, out, j->g.out_step,
+                         p > 0);
+    }
 }
 
 /* One part of all rows. */
 static void dots_part(void *ctx, int64_t part) {
     const gemv_job *j = ctx;
-    dots_of_part(j, part, 0, j->g.rows, j->sums + part * j->pitch, j->item, false);
+    dots_of_part(j, part, 0, j->g.rows, j->g.v, j->sums + part * j->pitch, j->item,
+                 false);
 }
 
 /* ---- sums of rows */
@@ -158,14 +162,16 @@ asn_status asn_gemv_run(const asnd_gemv *g, bool alone) {
     gemv_job j = {.g = *g,
                   .item = asn_itemsize(sum_dtype(g->dtype)),
                   .x_item = asn_itemsize(g->dtype)};
-    const double ns = (double)g->rows * (double)g->cols * j.x_item * 0.012;
+    const double ns =
+        (double)g->rows * (double)g->cols * j.x_item * 0.012 * (double)g->count;
     const int64_t outputs = g->dots ? g->rows : g->cols;
     if (g->dots)
         cut_dots(&j);
     else
         cut_sums(&j, ns);
-    const bool keeps =
-        g->dots ? !alone && g->rows < FEW_ROWS && j.parts > 2 : j.parts > 1;
+    const bool keeps = g->dots
+                           ? !alone && g->count == 1 && g->rows < FEW_ROWS && j.parts > 2
+                           : j.parts > 1;
     if (keeps) {
         j.pitch = asn_round_up(outputs * j.item, 64);
         j.sums = asn_scratch_take((size_t)(j.parts * j.pitch));

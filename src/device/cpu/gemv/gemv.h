@@ -1,4 +1,4 @@
-/* CPU device, private to matrix products: a matrix of floats times a vector. */
+/* CPU device, private to matrix products: a matrix of floats times a vector or a few. */
 #ifndef ASN_DEVICE_CPU_GEMV_GEMV_H
 #define ASN_DEVICE_CPU_GEMV_GEMV_H
 
@@ -19,18 +19,23 @@ typedef struct {
     int64_t x_row;
     const char *v; /* cols elements (dots), contiguous; or rows, v_step apart */
     int64_t v_step;
-    char *out; /* overlaps neither; out_step apart */
-    int64_t out_step;
+    int64_t count,
+        v_next; /* vectors, of dots alone several: bytes from one to the next */
+    char *out;  /* overlaps neither; out_step apart */
+    int64_t out_step, out_next;
 } asnd_gemv;
 
-/* The product, shared out over the pool or, `alone`, not. Its bits depend neither on that
- * nor on the number of threads. rows, cols >= 1. ASN_ERR_MEMORY. */
+/* The products, shared out over the pool or, `alone`, not. Its bits depend neither on
+ * that nor on the number of threads or of vectors. rows, cols, count >= 1.
+ * ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_gemv_run(const asnd_gemv *g, bool alone);
 
-/* t = a b in float32 where one of them is a few vectors, of halves or float32, and the
- * other a matrix of halves: by its rows, as they lie (gemv_half.c). *done false: it is no
- * such product, or too small a one. */
-ASN_CHECK_RESULT asn_status asn_gemv_halves(const asnd_nd *a, const asnd_nd *b,
-                                            const asnd_nd *t, bool *done);
+/* t = a b where one of them is a few vectors and the other a matrix with contiguous rows
+ * or columns, as they lie (gemv_few.c): of halves, with vectors of the same dtype or
+ * float32 and t in float32; of float32 and float64, two vectors at least and columns of b
+ * or rows of a that are contiguous. *done false: it is no such product, or too small a
+ * one. */
+ASN_CHECK_RESULT asn_status asn_gemv_few(const asnd_nd *a, const asnd_nd *b,
+                                         const asnd_nd *t, bool *done);
 
 #endif

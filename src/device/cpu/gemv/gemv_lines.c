@@ -45,6 +45,7 @@ static void dots_task(void *ctx, int64_t task) {
                              .x_row = l->length * ITEM,
                              .v = (const char *)(l->v + k * l->length),
                              .v_step = ITEM,
+                             .count = 1,
                              .out = l->out + k * l->out_row + first * l->out_step,
                              .out_step = l->out_step};
         status = asn_gemv_run(&g, true);

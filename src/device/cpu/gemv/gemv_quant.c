@@ -1,5 +1,5 @@
-/* CPU device: quantised lines times a few vectors (see gemv_quant.h). Threads share lines;
- * a task's lines stay in the cache for the vectors after the first. */
+/* CPU device: quantised lines times a few vectors (see gemv_quant.h). Threads share
+ * lines; a task's lines stay in the cache for the vectors after the first. */
 #include "device/cpu/gemv/gemv_quant.h"
 
 #include "base/integers.h"

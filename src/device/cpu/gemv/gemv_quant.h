@@ -11,12 +11,12 @@
 
 enum {
     ASN_QUANT_BLOCK = 32, /* elements that have one scale, at least */
-    ASN_QUANT_FEW = 4     /* vectors, at most: of more, widening each line once wins */
+    ASN_QUANT_FEW = 8     /* vectors, at most: of more, widening each line once wins */
 };
 
-/* Lines of int8, or of int4: two to a byte, the first in its low bits. Element p of line i
- * is worth (x[i][p] + offset[i, g]) * scale[i, g], g = p / group, whose parameters lie at
- * data[i * line + g * step]. group and length are multiples of ASN_QUANT_BLOCK. */
+/* Lines of int8, or of int4: two to a byte, the first in its low bits. Element p of line
+ * i is worth (x[i][p] + offset[i, g]) * scale[i, g], g = p / group, whose parameters lie
+ * at data[i * line + g * step]. group and length are multiples of ASN_QUANT_BLOCK. */
 typedef struct {
     const float *data; /* NULL: no offsets */
     int64_t line, step;
@@ -34,8 +34,8 @@ typedef struct asnd_quant {
     int64_t out_row;
 } asnd_quant;
 
-/* out[k][i] = the sum over p of line i's element times v[k][p], in float32; ns: estimate of
- * all of it on one thread. *done false: this is not for these loops (more vectors,
+/* out[k][i] = the sum over p of line i's element times v[k][p], in float32; ns: estimate
+ * of all of it on one thread. *done false: this is not for these loops (more vectors,
  * blocks of other lengths, a processor without them), and nothing was written. Must equal
  * the way by widened lines (gemv_lines.h), but for the order of sums and one rounding in
  * place of two. Bits do not depend on the number of threads. */

@@ -1,10 +1,10 @@
 /* CPU device: inner products of quantised lines with AVX2 (see gemv_quant.h).
  *
- * A block of 32 elements is widened in registers, multiplied by the vector's and summed in
- * eight lanes, which are added to the line's sums times the block's scale. Four lines at
- * once, a quarter of all of them apart, share the vector's elements and have reads under
- * way together (gemv.inc). 5632 x 1024, one thread, ms (lines widened into memory first):
- * int8 0.51 (2.6), int4 0.47 (4.4).
+ * A block of 32 elements is widened in registers, multiplied by the vector's and summed
+ * in eight lanes, which are added to the line's sums times the block's scale. Four lines
+ * at once, a quarter of all of them apart, share the vector's elements and have reads
+ * under way together (gemv.inc). 5632 x 1024, one thread, ms (lines widened into memory
+ * first): int8 0.51 (2.6), int4 0.47 (4.4).
  */
 #include "device/cpu/gemv/gemv_quant.h"
 
@@ -18,8 +18,8 @@
 INLINE __m256i bytes_of(const uint8_t *x) {
     const __m128i both = _mm_loadu_si128((const void *)x);
     const __m128i mask = _mm_set1_epi8(15);
-    const __m128i signed_of = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4,
-                                            -3, -2, -1);
+    const __m128i signed_of =
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
     const __m128i low = _mm_shuffle_epi8(signed_of, _mm_and_si128(both, mask));
     const __m128i high =
         _mm_shuffle_epi8(signed_of, _mm_and_si128(_mm_srli_epi16(both, 4), mask));
@@ -74,8 +74,8 @@ INLINE void some_dots(const asnd_quant *q, int count, int64_t line, int64_t apar
         __m256 scale[4], offset[4];
         for (int r = 0; r < count; r++) {
             const int64_t i = line + r * apart;
-            scale[r] =
-                _mm256_broadcast_ss(q->scale.data + i * q->scale.line + g * q->scale.step);
+            scale[r] = _mm256_broadcast_ss(q->scale.data + i * q->scale.line +
+                                           g * q->scale.step);
             if (offsets)
                 offset[r] = _mm256_broadcast_ss(q->offset.data + i * q->offset.line +
                                                 g * q->offset.step);
@@ -107,7 +107,8 @@ INLINE void dots(const asnd_quant *q, int64_t first, int64_t end, int64_t vector
         some_dots(q, 1, i, 0, vector, nibbles, offsets);
 }
 
-void asn_quant_dots_avx2(const asnd_quant *q, int64_t first, int64_t end, int64_t vector) {
+void asn_quant_dots_avx2(const asnd_quant *q, int64_t first, int64_t end,
+                         int64_t vector) {
     const bool offsets = q->offset.data;
     if (q->nibbles && offsets)
         dots(q, first, end, vector, true, true);

@@ -123,9 +123,8 @@ static double work_of(const job *j, int64_t rows) {
 /* A parameter of columns, as gemv_quant.h has it. */
 static asnd_quant_parameter of_columns(const asnd_weight *w,
                                        const asnd_weight_parameter *p) {
-    return (asnd_quant_parameter){.data = p->data,
-                                  .line = p->size > 1,
-                                  .step = p->size > w->n ? w->n : 0};
+    return (asnd_quant_parameter){
+        .data = p->data, .line = p->size > 1, .step = p->size > w->n ? w->n : 0};
 }
 
 static bool in_registers(const job *j, const asnd_view *x, const asnd_view *sum) {
