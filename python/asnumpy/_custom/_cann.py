@@ -62,12 +62,6 @@ def libraries():
 _lock = threading.Lock()
 _opened = {}
 _found = {}
-_VARIABLES = (
-    "ASCEND_CUSTOM_OPP_PATH",
-    "ASCEND_OPP_PATH",
-    "ASCEND_HOME_PATH",
-    "ASCEND_TOOLKIT_HOME",
-)
 # A first phase at an address. One class for all calls: making one takes longer than a call.
 _Phase = ctypes.PYFUNCTYPE(ctypes.c_int32)
 
@@ -91,7 +85,7 @@ def _find(name):
     An operator that was found is looked up once for each setting of the environment's variables: the
     folders and config.ini are read again for another setting, or for an operator that was not found.
     """
-    key = (name, *map(os.environ.get, _VARIABLES))
+    key = (name, _core._acl_environment())
     phases = _found.get(key)
     if phases is None:
         phases = _found[key] = _look(name)
@@ -135,6 +129,8 @@ class _Handles:
         return self._add("tensor", _core._acl_tensor(array, writes))
 
     def argument(self, k, x):
+        if type(x) is _core.ndarray:
+            return self.tensor(x, False)
         if x is None:
             return ctypes.c_void_p(None)
         if isinstance(x, (_core.ndarray, np.ndarray)):

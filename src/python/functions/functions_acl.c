@@ -6,6 +6,8 @@
  * Handles are addresses (Python ints); whoever makes one drops it, and keeps the array
  * until then. Nothing checks an address: these functions are private, and their one
  * caller pairs each make with a drop. */
+#include <stdlib.h>
+
 #include "python/convert.h"
 #include "python/functions/function.h"
 
@@ -127,6 +129,23 @@ static PyObject *f_acl_find(PyObject *const *v) {
                          PyLong_FromVoidPtr((void *)(uintptr_t)op.run));
 }
 
+/* (): what the environment says of where operators are, as bytes that differ where any of
+ * the variables does. Python's own look at four of them takes longer than a call. */
+static PyObject *f_acl_environment(PyObject *const *v) {
+    (void)v;
+    static const char *const names[] = {"ASCEND_CUSTOM_OPP_PATH", "ASCEND_OPP_PATH",
+                                        "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"};
+    enum { COUNT = sizeof names / sizeof *names };
+    const char *set[COUNT], *value[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        const char *text = getenv(names[i]);
+        set[i] = text ? "=" : "-";
+        value[i] = text ? text : "";
+    }
+    return PyBytes_FromFormat("%s%s\n%s%s\n%s%s\n%s%s", set[0], value[0], set[1], value[1],
+                              set[2], value[2], set[3], value[3]);
+}
+
 /* (name, code, run, workspace, executor). The second phase; or, where the first one
  * failed (code is its status), its exception. The call is recorded by its name and queued
  * on the current stream. */
@@ -164,6 +183,8 @@ asn_function_def asn_acl_functions[] = {
                  "Destroys a handle: \"tensor\", \"list\", \"scalar\", \"ints\"."),
     ASN_FUNCTION("_acl_find", "name", f_acl_find,
                  "The addresses of an operator's two phases, or None."),
+    ASN_FUNCTION("_acl_environment", "", f_acl_environment,
+                 "The variables that say where operators are."),
     ASN_FUNCTION("_acl_run", "name, code, run, workspace, executor", f_acl_run,
                  "The second phase of an operator, or the failure of its first."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
