@@ -142,8 +142,8 @@ static PyObject *f_acl_environment(PyObject *const *v) {
         set[i] = text ? "=" : "-";
         value[i] = text ? text : "";
     }
-    return PyBytes_FromFormat("%s%s\n%s%s\n%s%s\n%s%s", set[0], value[0], set[1], value[1],
-                              set[2], value[2], set[3], value[3]);
+    return PyBytes_FromFormat("%s%s\n%s%s\n%s%s\n%s%s", set[0], value[0], set[1],
+                              value[1], set[2], value[2], set[3], value[3]);
 }
 
 /* (name, code, run, workspace, executor). The second phase; or, where the first one

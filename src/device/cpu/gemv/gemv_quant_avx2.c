@@ -12,6 +12,10 @@
 
 #include <immintrin.h>
 
+/* Bytes of a line that are fetched before they are needed: widening leaves no room for as
+ * many reads under way as memory takes (8 weights of 23 MB, GB/s: 17.8 -> 19.9). */
+enum { AHEAD = 512 };
+
 #define INLINE __attribute__((always_inline)) static inline
 
 /* 32 int4 as bytes. */
@@ -88,7 +92,10 @@ INLINE void some_dots(const asnd_quant *q, int count, int64_t line, int64_t apar
             const __m256 all = _mm256_add_ps(_mm256_add_ps(part[0], part[1]),
                                              _mm256_add_ps(part[2], part[3]));
             for (int r = 0; r < count; r++) {
-                __m256 sum = block_sum(x + r * apart * q->line, at, nibbles, part);
+                const uint8_t *from = x + r * apart * q->line;
+                _mm_prefetch((const void *)(from + (nibbles ? at / 2 : at) + AHEAD),
+                             _MM_HINT_T0);
+                __m256 sum = block_sum(from, at, nibbles, part);
                 if (offsets) sum = _mm256_fmadd_ps(offset[r], all, sum);
                 sums[r] = _mm256_fmadd_ps(sum, scale[r], sums[r]);
             }
