@@ -276,6 +276,8 @@ int main(void) {
         test_sums(dt, 1, 600, 400, 40, false);  /* blocks of rows */
         test_sums(dt, 1, 17, 380, 3200, false); /* packed columns in turns */
         test_sums(dt, 2, 260, 390, 270, true);  /* threads share each of a batch */
+        for (int i = 0; i < 8; i++)             /* tiles of narrow ones in a batch */
+            test_sums(dt, 2, 70000, 8, 4, true);
         test_threads(dt, 150, 400, 170);
         test_threads(dt, 33, 700, 900);
         for (int i = 0; i < 40 && asn_panels_kernels_of(dt); i++) /* BLAS has its own */

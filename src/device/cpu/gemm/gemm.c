@@ -85,7 +85,7 @@ static void product_chunk(void *ctx, int64_t chunk) {
     int64_t first = chunk * p->items_per_chunk, end = first + p->items_per_chunk;
     int64_t tiles = p->tiles_m * p->tiles_n;
     if (end > p->batch * tiles) end = p->batch * tiles;
-    if (p->small && p->num_batch == 1) {
+    if (p->small && p->num_batch == 1 && tiles == 1) {
         small_chunk(p, first, end);
         return;
     }

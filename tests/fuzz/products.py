@@ -1,0 +1,303 @@
+"""The fuzzer of products: matrices of random shapes, dtypes and layouts, against sums in float64.
+
+    python tests/fuzz/products.py [--seconds N] [--seed N]
+
+Shapes are drawn around the sizes at which the engines take turns (a vector, a few, small ones, panels), so that each
+of them meets the others' operands: plain products, results that are given, batches, halves by float32, weights of
+int8 and int4 with scales, sparse matrices, and products that autocast narrows. Each element may be off by so many
+roundings of its row's and column's absolute values; where these are infinite or NaN the element is what IEEE says.
+A failure is printed with its seed, and `--replay SEED` shows it. tests/python/test_fuzz_products.py runs some for ever.
+"""
+
+import argparse
+import random
+import sys
+import time
+
+import asnumpy
+import ml_dtypes
+import numpy as np
+
+EXTENTS = [
+    1,
+    1,
+    2,
+    3,
+    4,
+    5,
+    8,
+    9,
+    16,
+    17,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    96,
+    130,
+    257,
+    513,
+    1030,
+    3000,
+    9001,
+    70001,
+]
+MOST_ELEMENTS, MOST_WORK = 1 << 20, 1 << 26
+BF16 = np.dtype(ml_dtypes.bfloat16)
+HALVES = [np.dtype(np.float16), BF16]
+FLOATS = [np.dtype(t) for t in ("f4", "f8", "c8", "c16")]
+# Half a unit in the last place of 1.
+ROUNDING = {"e": 2.0**-11, "E": 2.0**-8, "f": 2.0**-24, "F": 2.0**-24, "d": 2.0**-53, "D": 2.0**-53}
+LAYOUTS = ["C", "C", "F", "F", "reversed", "gaps", "rows apart"]
+
+
+def shape_of(rng):
+    """Rows, terms and columns."""
+    while True:
+        m, k, n = (rng.choice(EXTENTS) for _ in range(3))
+        if max(m * k, k * n, m * n) <= MOST_ELEMENTS and m * k * n <= MOST_WORK:
+            return m, k, n
+
+
+def laid(x, layout):
+    """A copy in a layout, of its last two dimensions."""
+    if layout == "F":
+        return np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2)
+    if layout == "reversed":
+        return np.ascontiguousarray(x[..., ::-1, :])[..., ::-1, :]
+    if layout in ("gaps", "rows apart"):
+        step = np.s_[..., ::2] if layout == "gaps" else np.s_[..., ::2, :]
+        wide = [*x.shape]
+        wide[-1 if layout == "gaps" else -2] *= 2
+        room = np.zeros(wide, x.dtype)
+        room[step] = x
+        return room[step]
+    return np.ascontiguousarray(x)
+
+
+def device(x):
+    """The same array with the same strides on the device."""
+    base = x
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    if not x.size or not base.flags.c_contiguous:
+        return asnumpy.array(x)
+    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    flat = asnumpy.array(base.reshape(-1))[offset // x.itemsize :]
+    return asnumpy.lib.stride_tricks.as_strided(flat, x.shape, x.strides)
+
+
+class Case:
+    """What a seed draws."""
+
+    def __init__(self, seed):
+        self.rng, self.numbers = random.Random(seed), np.random.default_rng(seed)
+        self.m, self.k, self.n = shape_of(self.rng)
+        self.words = [f"{self.m} x {self.k} x {self.n}"]
+
+    def matrix(self, *shape, dtype, specials=True):
+        """Numbers around 1; once in a while one of them infinite or NaN, or a denormal."""
+        x = self.numbers.standard_normal(shape)
+        if dtype.kind == "c":
+            x = x + 1j * self.numbers.standard_normal(shape)
+        x = x.astype(dtype)
+        if specials and self.rng.random() < 0.1 and dtype.kind != "c":
+            x.reshape(-1)[self.rng.randrange(x.size)] = self.rng.choice([np.inf, -np.inf, np.nan])
+        layout = self.rng.choice(LAYOUTS)
+        self.words.append(f"{dtype} {shape} {layout}")
+        return laid(x, layout)
+
+
+def off(got, a, b, share, dtype, least=0.0):
+    """What is wrong with got as a @ b in `dtype`, each element of which may be off by `share` of |a| @ |b| + least."""
+    wide = np.complex128 if np.result_type(a, b).kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        a, b = a.astype(wide), b.astype(wide)
+        want = a @ b
+        sums = np.abs(a) @ np.abs(b)
+        if got.shape != want.shape or got.dtype != dtype:
+            return f"got {got.dtype} {got.shape}, want {dtype} {want.shape}"
+        got = got.astype(wide)
+        finite = np.isfinite(want)
+        char = "E" if dtype == BF16 else dtype.char
+        allowed = share * sums + 2 * ROUNDING[char] * np.abs(want) + least
+        allowed += 2.0**-24 if char in "eE" else 1e-37  # denormals
+        most = ml_dtypes.finfo(dtype).max if dtype in HALVES else np.finfo(dtype).max
+        right = np.where(
+            finite, np.abs(got - want) <= allowed, (got == want) | (np.isnan(got) & np.isnan(want))
+        )
+        right |= finite & (np.abs(want) > 0.99 * float(most))
+    if right.all():
+        return None
+    at = tuple(np.argwhere(~right)[0])
+    return f"at {at} of {np.count_nonzero(~right)} got {got[at]}, want {want[at]} +- {allowed[at]}"
+
+
+def terms(k, char):
+    """The share of the sums that k terms in a dtype of this character may be off by: blocks, then their sums."""
+    return (8 + k**0.5) * ROUNDING[char]
+
+
+def plain(c):
+    """Of equal dtypes, in batches or not, by an operator or a function, a result given or not."""
+    dtype = c.rng.choice(FLOATS + HALVES)
+    batch = c.rng.choice([(), (), (), (2,), (3, 1)]) if c.m * c.k * c.n < 1 << 22 else ()
+    a = c.matrix(*batch, c.m, c.k, dtype=dtype)
+    b = c.matrix(*c.rng.choice([(), batch]), c.k, c.n, dtype=dtype)
+    x, y = device(a), device(b)
+    how = c.rng.choice(["@", "matmul", "out", "dot", "einsum", "turned", "lines"])
+    c.words.append(how)
+    share = terms(c.k, "f" if dtype in HALVES else dtype.char)
+    if how == "out":
+        room = asnumpy.zeros(
+            (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), c.m, 2 * c.n), x.dtype
+        )
+        got = room[..., :: c.rng.choice([1, 2])][..., : c.n]
+        asnumpy.matmul(x, y, out=got)
+    elif how == "dot" and a.ndim == b.ndim == 2:
+        got = x.dot(y)
+    elif how == "einsum" and a.ndim == b.ndim == 2:
+        got = asnumpy.einsum("ij,jk->ik", x, y)
+    elif how == "turned":
+        got = asnumpy.swapaxes(asnumpy.swapaxes(y, -1, -2) @ asnumpy.swapaxes(x, -1, -2), -1, -2)
+    elif (
+        how == "lines" and a.ndim == b.ndim == 2
+    ):  # a part of the rows: the same engine, or another one
+        first = c.rng.randrange(c.m)
+        return off((x[first:] @ y).to_numpy(), a[first:], b, share, dtype)
+    else:
+        got = x @ y if how == "@" else asnumpy.matmul(x, y)
+    return off(got.to_numpy(), a, b, share, dtype)
+
+
+def mixed(c):
+    """Halves by float32, which are float32."""
+    half = c.rng.choice(HALVES)
+    pair = [np.dtype("f4"), half]
+    c.rng.shuffle(pair)
+    a, b = c.matrix(c.m, c.k, dtype=pair[0]), c.matrix(c.k, c.n, dtype=pair[1])
+    return off((device(a) @ device(b)).to_numpy(), a, b, terms(c.k, "f"), np.dtype("f4"))
+
+
+def vectors(c):
+    """A matrix and a vector, on either side."""
+    dtype = c.rng.choice(FLOATS + HALVES)
+    a, v = c.matrix(c.m, c.k, dtype=dtype), c.matrix(c.k, 1, dtype=dtype)
+    x, y = device(a), device(v)[:, 0]
+    got = c.rng.choice(
+        [lambda: x @ y, lambda: asnumpy.matvec(x, y), lambda: y @ x.T, lambda: asnumpy.inner(x, y)]
+    )()
+    return off(
+        got.to_numpy()[:, None], a, v, terms(c.k, "f" if dtype in HALVES else dtype.char), dtype
+    )
+
+
+def weights(c):
+    """aclnnWeightQuantBatchMatmulV2: int8 with scales of columns or of groups, with offsets or without."""
+    m, k, n = c.m, c.k, c.n
+    dtype = c.rng.choice(HALVES)
+    a = c.matrix(m, k, dtype=dtype, specials=False)
+    w = c.numbers.integers(-128, 128, (k, n)).astype(np.int8)
+    layout = c.rng.choice(["C", "F"])
+    group = c.rng.choice([0, 32, 64]) if k > 64 else 0
+    shape = (-(-k // group), n) if group else c.rng.choice([(n,), (1,)])
+    scale = ((c.numbers.random(shape) + 0.5) / 64).astype(dtype)
+    shift = c.numbers.integers(-9, 9, shape).astype(dtype) if c.rng.random() < 0.5 else None
+    c.words.append(
+        f"int8 {layout}, groups of {group}, scales {shape}, {'no ' if shift is None else ''}offsets"
+    )
+    spread = (
+        (lambda p: np.repeat(p.astype(float), group, 0)[:k])
+        if group
+        else (lambda p: p.astype(float))
+    )
+    wide = (w + (0 if shift is None else spread(shift))) * spread(scale)
+    out = asnumpy.empty((m, n), dtype)
+    given = [asnumpy.array(scale), None if shift is None else asnumpy.array(shift)]
+    asnumpy.ops.aclnn(
+        "WeightQuantBatchMatmulV2", device(a), device(laid(w, layout)), *given, None, None, None, group, outputs=out
+    )  # fmt: skip
+    return off(out.to_numpy(), a, wide, terms(k, "f"), dtype)
+
+
+def sparse(c):
+    """CSR by a dense matrix, and the optimizer's ways of the same."""
+    dtype = c.rng.choice(FLOATS[:2])
+    a = c.matrix(c.m, c.k, dtype=dtype, specials=False)
+    a = np.where(
+        c.numbers.random(a.shape) < c.rng.choice([0.0, 0.02, 0.1, 0.3, 0.9]), a, dtype.type(0)
+    )
+    b = c.matrix(c.k, c.n, dtype=dtype, specials=False)
+    stored, y = asnumpy.sparse.csr_array(asnumpy.array(a)), device(b)
+    way = c.rng.choice(["@", "auto", "direct", "blocked", "dense"])
+    c.words.append(way)
+    optimizer = asnumpy.sparse.SparseMatMulOptimizer()
+    got = stored @ y if way == "@" else optimizer.matmul(stored, y, strategy=way)
+    return off(got.to_numpy(), a, b, terms(c.k, dtype.char), dtype)
+
+
+def narrowed(c):
+    """float32 under autocast: what rounding each operand and the result does, on top."""
+    kind = c.rng.choice(["bfloat16", "float16", "int8"])
+    c.words.append(f"autocast {kind}")
+    a = c.matrix(c.m, c.k, dtype=np.dtype("f4"), specials=False)
+    b = c.matrix(c.k, c.n, dtype=np.dtype("f4"), specials=False)
+    with asnumpy.autocast(kind):
+        got = (device(a) @ device(b)).to_numpy()
+    share = {"bfloat16": 3.05 * 2.0**-8, "float16": 3.05 * 2.0**-11, "int8": 0.0}[kind] + terms(
+        c.k, "f"
+    )
+    if kind != "int8":
+        denormal = 2.0**-24 * (1 + np.abs(a).sum(1, keepdims=True) + np.abs(b).sum(0))
+        return off(got, a, b, share, np.dtype("f4"), denormal if kind == "float16" else 0.0)
+    # Rows of a and columns of b in steps of max / 127: half a step for each term.
+    left = np.abs(a).max(1, keepdims=True) / 254 @ np.abs(b).sum(0, keepdims=True)
+    right = np.abs(a).sum(1, keepdims=True) @ np.abs(b).max(0, keepdims=True) / 254
+    both = np.abs(a).max(1, keepdims=True) @ np.abs(b).max(0, keepdims=True) / 254**2 * c.k
+    error = np.abs(got.astype(float) - a.astype(float) @ b.astype(float))
+    bad = error > 1.01 * (left + right + both) + 1e-6
+    return (
+        f"{np.count_nonzero(bad)} elements are off by up to {error[bad].max()}"
+        if bad.any()
+        else None
+    )
+
+
+KINDS = [plain, plain, plain, mixed, mixed, vectors, weights, sparse, narrowed]
+
+
+def compare(seed):
+    """None, or (what was computed, what is wrong)."""
+    c = Case(seed)
+    kind = c.rng.choice(KINDS)
+    try:
+        said = kind(c)
+    except Exception as e:
+        said = repr(e)
+    return said and (f"{kind.__name__}: {', '.join(c.words)}", said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--replay", type=int)
+    options = parser.parse_args()
+    if options.replay is not None:
+        print(compare(options.replay))
+        return 0
+    end, seed, failed = time.monotonic() + options.seconds, options.seed, 0
+    while time.monotonic() < end:
+        found = compare(seed)
+        if found:
+            failed += 1
+            print(f"seed {seed}: {found[0]}  |  {found[1]}"[:600], flush=True)
+        seed += 1
+    print(f"products: {seed - options.seed - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
