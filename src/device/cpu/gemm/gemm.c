@@ -25,7 +25,7 @@
 #include "device/cpu/move/gather.h"
 #include "device/cpu/gemm/gemm_dot.h"
 #include "device/cpu/gemm/gemm_tiles.h"
-#include "device/cpu/gemv/gemv.h"
+#include "device/cpu/gemm/gemm_few.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
@@ -403,8 +403,9 @@ static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_
     static const char zero[16];
     bool done = false;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
-    ASN_TRY(asn_gemv_few(a, b, t, &done));
+    ASN_TRY(asn_gemm_few(a, b, t, ASN_WIDE_FEW, &done));
     if (!done) ASN_TRY(asn_gemm_dot(a, b, t, &done));
+    if (!done) ASN_TRY(asn_gemm_few(a, b, t, ASN_ROWS_SOME, &done));
     if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asnd_nd *[]){a, b, t}, NULL, NULL);
     int64_t shapes[2][ASN_ND_MAX_DIMS], strides[2][ASN_ND_MAX_DIMS];
@@ -538,7 +539,7 @@ asn_status asn_cpu_matmul_mixed(const asnd_nd *a, const asnd_nd *b, const asnd_n
             one[k].shape += nd - 2;
             one[k].strides += nd - 2;
         }
-        ASN_TRY(asn_gemv_few(&one[0], &one[1], &one[2], done));
+        ASN_TRY(asn_gemm_few(&one[0], &one[1], &one[2], ASN_ROWS_SOME, done));
         if (!*done) return ASN_OK; /* the first decides: all have one shape and strides */
         for (int d = nd - 3; d >= 0 && ++at[d] == j.c.shape[d]; d--)
             at[d] = 0;

@@ -7,7 +7,6 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
-#include "device/cpu/nd.h"
 
 typedef struct {
     asn_dtype dtype; /* float32 or float64; float16 and bfloat16, where there are kernels
@@ -29,13 +28,5 @@ typedef struct {
  * that nor on the number of threads or of vectors. rows, cols, count >= 1.
  * ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_gemv_run(const asnd_gemv *g, bool alone);
-
-/* t = a b where one of them is a few vectors and the other a matrix with contiguous rows
- * or columns, as they lie (gemv_few.c): of halves, with vectors of the same dtype or
- * float32 and t in float32; of float32 and float64, two vectors at least and columns of b
- * or rows of a that are contiguous. *done false: it is no such product, or too small a
- * one. */
-ASN_CHECK_RESULT asn_status asn_gemv_few(const asnd_nd *a, const asnd_nd *b,
-                                         const asnd_nd *t, bool *done);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/status.h"
 
 enum {
-    ASN_WIDE_FEW = 16,         /* vectors, at most: of more, a product of matrices wins */
+    ASN_WIDE_FEW = 8,          /* vectors, at most: of more, a product of matrices wins */
     ASN_WIDE_LONGEST = 1 << 16 /* elements of a line of inner products that still stays
                                    in the cache */
 };

@@ -2,33 +2,26 @@
  *
  * The weight is read as it lies, in lines: its rows, or its columns where those are
  * contiguous. A few rows of x (a language model writes one word after the other) meet
- * columns that are widened in registers (cpu/gemv/gemv_quant.c), or some widened lines at
- * a time (cpu/gemv/gemv_lines.c). Of many rows the whole weight is widened once, for a
- * product of matrices.
+ * columns that are widened in registers (cpu/gemv/gemv_quant.c); others meet some widened
+ * lines at a time (cpu/gemm/gemm_lines.c).
  */
 #include "device/opapi/quant/weight_product.h"
 
 #include <string.h>
 
 #include "base/integers.h"
-#include "device/cpu/gemm/gemm.h"
-#include "device/cpu/gemv/gemv_lines.h"
+#include "device/cpu/gemm/gemm_few.h"
 #include "device/cpu/gemv/gemv_quant.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
-enum {
-    LINES = 1 << 15, /* bytes of a task that widens alone, at least */
-    ITEM = sizeof(float)
-};
+enum { ITEM = sizeof(float) };
 
 typedef struct {
     const asnd_weight *w;
     bool columns;        /* lines are columns */
     int64_t lines, line; /* how many, and elements from one to the next */
     int64_t length;      /* elements of a line */
-    int64_t tile;        /* lines of a task */
-    float *wide;         /* the whole weight in lines */
 } job;
 
 /* ---- widening */
@@ -105,14 +98,6 @@ static void widen(const void *matrix, int64_t line, int64_t first, int64_t count
         scale_row(j->w, line, first, count, to);
 }
 
-/* Some lines, one after the other. */
-static void widen_task(void *ctx, int64_t task) {
-    const job *j = ctx;
-    const int64_t end = asn_least((task + 1) * j->tile, j->lines);
-    for (int64_t l = task * j->tile; l < end; l++)
-        widen(j, l, 0, j->length, j->wide + l * j->length);
-}
-
 /* ---- products */
 
 /* Estimated time of all weights on one thread: read and widened, and multiplied. */
@@ -147,9 +132,10 @@ static bool in_registers(const job *j, const asnd_view *x, const asnd_view *sum)
     return done;
 }
 
-static asn_status few_rows(const job *j, const asnd_view *x, const asnd_view *sum) {
+/* Lines that are widened some at a time: of many rows, too, the weight's own bytes are
+ * all that is read. */
+static asn_status in_tiles(const job *j, const asnd_view *x, const asnd_view *sum) {
     const int64_t m = x->shape[0];
-    if (in_registers(j, x, sum)) return ASN_OK;
     const asnd_wide_lines l = {.widen = widen,
                                .matrix = j,
                                .lines = j->lines,
@@ -160,18 +146,7 @@ static asn_status few_rows(const job *j, const asnd_view *x, const asnd_view *su
                                .out = sum->nd.data,
                                .out_step = ITEM,
                                .out_row = j->w->n * ITEM};
-    return asn_wide_lines_run(&l, work_of(j, m));
-}
-
-static asn_status many_rows(job *j, const asnd_view *x, asnd_tmp *tmp,
-                            const asnd_view *sum) {
-    asnd_view wide;
-    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, (const int64_t[]){j->lines, j->length}, &wide));
-    j->wide = (float *)(void *)wide.nd.data;
-    j->tile = LINES / j->length + 1;
-    asn_pool_run(widen_task, j, asn_pieces(j->lines, j->tile), work_of(j, 0));
-    if (j->columns) asn_view_swap_last(&wide);
-    return asn_cpu_matmul(&x->nd, &wide.nd, &sum->nd);
+    return asn_gemm_lines(&l, work_of(j, m));
 }
 
 asn_status asn_weight_product(const asnd_weight *w, const asnd_view *x, asnd_tmp *tmp,
@@ -186,5 +161,5 @@ asn_status asn_weight_product(const asnd_weight *w, const asnd_view *x, asnd_tmp
         memset(sum->nd.data, 0, (size_t)(m * w->n) * ITEM);
         return ASN_OK;
     }
-    return m <= ASN_WIDE_FEW ? few_rows(&j, x, sum) : many_rows(&j, x, tmp, sum);
+    return in_registers(&j, x, sum) ? ASN_OK : in_tiles(&j, x, sum);
 }

@@ -4,11 +4,13 @@
  * Inner products with up to DIRECT vectors are the loops of one (gemv.c), of halves where
  * the processor has such loops, for a task's rows after each other, which stay in its
  * cache: each result has the bits that it has alone. Of more vectors of halves (sequences
- * that a language model writes side by side), and where there are no loops, the matrix's
- * lines are widened some at a time (gemv_lines.c). It must equal the way by a float32
- * copy of everything, and of float32 and float64 that by panels or BLAS (gemm.c), but for
- * the order of sums.
+ * that a language model writes side by side, a prompt), and where there are no loops, the
+ * matrix's lines are widened some at a time (gemv_lines.c, gemm_lines.c). It must equal
+ * the way by a float32 copy of everything, and of float32 and float64 that by panels or
+ * BLAS (gemm.c), but for the order of sums.
  */
+#include "device/cpu/gemm/gemm_few.h"
+
 #include "base/integers.h"
 #include "device/cpu/context.h"
 #include "device/cpu/fused/fused.h"
@@ -107,7 +109,7 @@ static asn_status multiply(const few *h, bool turned, int item, double ns) {
                                .out = h->out,
                                .out_step = h->out_step,
                                .out_row = h->out_row};
-    return asn_wide_lines_run(&l, ns);
+    return asn_gemm_lines(&l, ns);
 }
 
 /* The vectors as elements of dtype `to`, one after the other: where they lie, or
@@ -132,19 +134,19 @@ static asn_status vectors_of(few *h, const asnd_nd *v, int along, asn_dtype to,
 }
 
 /* Vectors that a matrix of this dtype meets here, at most. */
-static int64_t most(asn_dtype matrix) {
-    if (asn_is_half(matrix)) return ASN_WIDE_FEW;
+static int64_t most_of(asn_dtype matrix, int64_t most) {
+    if (asn_is_half(matrix)) return most;
     return matrix == ASN_F32 || matrix == ASN_F64 ? FLOATS : 0;
 }
 
 /* Which of a and b is the matrix, described, and *v the vectors, whose dimension *along
  * it is summed over; its rows or columns are contiguous. False: it is another product. */
-static bool describe(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, few *h,
-                     const asnd_nd **v, int *along, bool *turned) {
+static bool describe(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, int64_t most,
+                     few *h, const asnd_nd **v, int *along, bool *turned) {
     if (t->ndim != 2) return false;
     /* out = M v for each v: M is a, or b with its dimensions exchanged. */
-    const bool columns = b->shape[1] <= most(a->dtype),
-               lines = a->shape[0] <= most(b->dtype),
+    const bool columns = b->shape[1] <= most_of(a->dtype, most),
+               lines = a->shape[0] <= most_of(b->dtype, most),
                column = columns && (!lines || b->shape[1] <= a->shape[0]);
     const asnd_nd *m = column ? a : b;
     *v = column ? b : a;
@@ -158,20 +160,18 @@ static bool describe(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, few *
         !rows_of(m, column ? 0 : 1, h, turned))
         return false;
     if (asn_is_half(m->dtype))
-        return t->dtype == ASN_F32 &&
-               (*turned || is_direct(h, false) || h->cols <= ASN_WIDE_LONGEST) &&
-               ((*v)->dtype == m->dtype || (*v)->dtype == ASN_F32);
+        return t->dtype == ASN_F32 && ((*v)->dtype == m->dtype || (*v)->dtype == ASN_F32);
     return t->dtype == m->dtype && (*v)->dtype == m->dtype && h->count > 1 && !*turned &&
            h->rows >= ROWS;
 }
 
-asn_status asn_gemv_few(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
-                        bool *done) {
+asn_status asn_gemm_few(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
+                        int64_t most, bool *done) {
     few h;
     const asnd_nd *v;
     int along;
     bool turned;
-    *done = describe(a, b, t, &h, &v, &along, &turned);
+    *done = describe(a, b, t, most, &h, &v, &along, &turned);
     if (!*done) return ASN_OK;
     h.tile = asn_round_up(asn_least(h.rows, BY_DOTS / h.cols + 1), 4);
     const double ns = 0.15 * (double)h.rows * (double)h.cols * (double)h.count;
