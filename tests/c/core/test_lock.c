@@ -48,7 +48,7 @@ static void nap(void) {
 /* Works under the library's lock without the binding's, and between two rounds has the
  * binding's all the while, as a loop of single operators does. */
 enum { MOST_ROUNDS = 5000 };
-static volatile int rounds, stopped;
+static _Atomic int rounds, stopped;
 
 static void *work(void *unused) {
     (void)unused;
