@@ -141,7 +141,7 @@ static void sleep_until_free(int64_t since) {
     void *state = asn_blocking_enter();
     pthread_mutex_lock(&mutex);
     while (is_taken()) {
-        if (!load(&eldest)) {
+        if (!load(&eldest) || since < eldest_since) {
             store(&eldest, asn_lock_self());
             eldest_since = since;
         }

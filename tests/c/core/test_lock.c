@@ -65,20 +65,20 @@ static void *work(void *unused) {
     return NULL;
 }
 
-/* The most rounds of another that one turn of ours took. A thread waits five milliseconds
- * before it is the next. */
+/* Turns before which others had more rounds than `bound`: a thread waits five milliseconds
+ * before it is the next. A few may be late, on a machine that has no time for it. */
 static void test_turns(int turns, int bound) {
-    int most = 0;
+    int late = 0;
     for (int i = 0; i < turns; i++) {
         take_binding();
         int before = rounds;
         asn_lock();
-        if (rounds - before > most) most = rounds - before;
+        late += rounds - before > bound;
         asn_unlock();
         give_binding();
     }
-    if (most > bound) printf("%d rounds of another thread before a turn\n", most);
-    CHECK(most <= bound);
+    if (late > turns / 4) printf("%d of %d turns were late\n", late, turns);
+    CHECK(late <= turns / 4);
 }
 
 static void *never_comes(void *unused) {
@@ -116,7 +116,7 @@ int main(void) {
     test_child();
     CHECK(!pthread_create(&gone, NULL, never_comes, NULL));
     CHECK(!pthread_join(gone, NULL));
-    test_turns(20, 400); /* a tenth of a second more, once */
+    test_turns(20, 60); /* the first is late by a tenth of a second */
     test_child();
     stopped = 1;
     for (int i = 0; i < 2; i++)
