@@ -65,8 +65,9 @@ static void *work(void *unused) {
     return NULL;
 }
 
-/* Turns before which others had more rounds than `bound`: a thread waits five milliseconds
- * before it is the next. A few may be late, on a machine that has no time for it. */
+/* Turns before which others had more rounds than `bound`: a thread waits five
+ * milliseconds before it is the next. A few may be late, on a machine that has no time
+ * for it. */
 static void test_turns(int turns, int bound) {
     int late = 0;
     for (int i = 0; i < turns; i++) {
