@@ -118,7 +118,8 @@ static PyObject *f_acl_drop(PyObject *const *v) {
 }
 
 /* (name): the addresses of the two phases in the device's own libraries, as a pair of
- * ints, or None: there is no such operator. */
+ * ints, or None: there is no such operator. Opens the device, whose libraries are looked
+ * into; an address stays good as long as the process. */
 static PyObject *f_acl_find(PyObject *const *v) {
     asn_acl_operator op;
     const char *name = PyUnicode_AsUTF8(v[0]);
@@ -130,7 +131,12 @@ static PyObject *f_acl_find(PyObject *const *v) {
 }
 
 /* (): what the environment says of where operators are, as bytes that differ where any of
- * the variables does. Python's own look at four of them takes longer than a call. */
+ * the variables does: what was found is found anew for other bytes. Python's own look at
+ * four of them (os.environ encodes each name at each look) takes 9 us, longer than both
+ * phases of a small operator; this one 0.7.
+ *
+ * A variable that is not set differs from one that is empty. os.environ's changes are
+ * seen, since it tells the C library of them. */
 static PyObject *f_acl_environment(PyObject *const *v) {
     (void)v;
     static const char *const names[] = {"ASCEND_CUSTOM_OPP_PATH", "ASCEND_OPP_PATH",
