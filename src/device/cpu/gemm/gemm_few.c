@@ -25,6 +25,8 @@ enum {
     LEAST = 1 << 14, /* elements of the matrix; below, a copy costs little */
     DIRECT = 8,      /* vectors by the loops of one, of halves, at most, and of floats, */
     FLOATS = 4,      /* which other ways need not convert */
+    TIMES = 4,       /* rows by halves that the matrix has so many times of, at least: of
+                        a square's, each is widened once either way */
     ROWS = 64,       /* of a matrix of float32 or float64, at least: threads share them */
     BY_DOTS = 1 << 14 /* elements of a task of the processor's dot products */
 };
@@ -159,8 +161,11 @@ static bool describe(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, int64
     if ((!columns && !lines) || asn_nd_size(m) < LEAST ||
         !rows_of(m, column ? 0 : 1, h, turned))
         return false;
+    const int64_t across = *turned ? h->cols : h->rows;
     if (asn_is_half(m->dtype))
-        return t->dtype == ASN_F32 && ((*v)->dtype == m->dtype || (*v)->dtype == ASN_F32);
+        return t->dtype == ASN_F32 &&
+               (h->count <= ASN_WIDE_FEW || across >= TIMES * h->count) &&
+               ((*v)->dtype == m->dtype || (*v)->dtype == ASN_F32);
     return t->dtype == m->dtype && (*v)->dtype == m->dtype && h->count > 1 && !*turned &&
            h->rows >= ROWS;
 }
