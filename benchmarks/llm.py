@@ -60,6 +60,18 @@ def measure(folder, dtype, args, large):
     )
 
 
+def sizes_of(args):
+    """make_model.py's options."""
+    return {
+        "hidden": args.hidden,
+        "intermediate": 11 * args.hidden // 4,
+        "layers": args.layers,
+        "heads": args.hidden // 64,
+        "kv-heads": args.hidden // 256,
+        "vocabulary": args.vocabulary,
+    }
+
+
 def main():
     args = parser().parse_args()
     large = np.ones(args.sum // 4, np.float32)
@@ -69,14 +81,7 @@ def main():
     )
     print("|" + " --- |" * 9)
     with tempfile.TemporaryDirectory() as folder:
-        sizes = {
-            "hidden": args.hidden,
-            "intermediate": 11 * args.hidden // 4,
-            "layers": args.layers,
-            "heads": args.hidden // 64,
-            "kv-heads": args.hidden // 256,
-            "vocabulary": args.vocabulary,
-        }
+        sizes = sizes_of(args)
         make(folder, *(x for name, n in sizes.items() for x in ("--" + name, n)))
         for dtype in args.dtypes:
             print(measure(folder, dtype, args, large), flush=True)

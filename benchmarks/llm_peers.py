@@ -140,15 +140,9 @@ def main():
         which, folder, dtype, tokens = args.child
         print({"ours": ours, "torch": torch}[which](folder, dtype, int(tokens)))
         return
-    sizes = {
-        "hidden": args.hidden,
-        "intermediate": 11 * args.hidden // 4,
-        "layers": args.layers,
-        "heads": args.hidden // 64,
-        "kv-heads": args.hidden // 256,
-        "vocabulary": args.vocabulary,
-        "positions": PROMPT + args.tokens,
-    }
+    from llm import sizes_of
+
+    sizes = sizes_of(args) | {"positions": PROMPT + args.tokens}
     peers = "PyTorch", "llama.cpp"
     print("| weights | asnumpy, ms a token |" + "".join(f" {p} | ours of it |" for p in peers))
     print("|" + " --- |" * 6)

@@ -4,7 +4,7 @@
 
 Shapes are drawn around the sizes at which the engines take turns (a vector, a few, small ones, panels), so that each
 of them meets the others' operands: plain products, results that are given, batches, halves by float32, weights of
-int8 and int4 with scales, sparse matrices, and products that autocast narrows. Each element may be off by so many
+int8 with scales, sparse matrices, and products that autocast narrows. Each element may be off by so many
 roundings of its row's and column's absolute values; where these are infinite or NaN the element is what IEEE says.
 A failure is printed with its seed, and `--replay SEED` shows it. tests/python/test_fuzz_products.py runs some for ever.
 """
