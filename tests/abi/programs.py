@@ -366,12 +366,22 @@ def main():
     blas = (
         {"ASNUMPY_OPENBLAS": str(library)} if library.exists() else {}
     )  # one that fails is not replaced by another
-    for program in programs:
-        for way in options.ways:
-            if way == "cold" and program != programs[0]:
-                continue  # thousands of processes; what they test is not of the language
-            arguments, env = WAYS[way]
-            said = run([program, data, *arguments], env={**os.environ, **blas, **env})
+    runs = [
+        (program, way)
+        for program in programs
+        for way in options.ways
+        # Thousands of processes; what they test is not of the language.
+        if way != "cold" or program == programs[0]
+    ]
+
+    def run_one(program, way):
+        arguments, env = WAYS[way]
+        return run([program, data, *arguments], env={**os.environ, **blas, **env})
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for (program, way), said in zip(
+            runs, pool.map(run_one, *zip(*runs, strict=True)), strict=True
+        ):
             print(f"{program.name}, {way}: {said}", flush=True)
     if missing:
         raise SystemExit(f"operators without a case that succeeds: {' '.join(missing)}")

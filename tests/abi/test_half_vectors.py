@@ -94,26 +94,24 @@ def test_a_vector_of_float32(m, k, layout, dtype):
 def test_few_vectors(m, k, layout, dtype):
     """A few vectors meet the matrix as it lies, more its lines some at a time; 513 a copy of it."""
     a = matrix(m, k, layout, dtype)
+    wide, sizes = a.astype(np.float64), np.abs(a.astype(np.float64))
     for count in (2, 8, 9, 513 if 200 < m < 1000 > k else 40):
         for kind in (dtype, np.dtype(np.float32)):
             rows = RNG.standard_normal((count, m)).astype(kind)
             columns = RNG.standard_normal((k, count)).astype(kind)
-            width = (
-                WIDTH[dtype.name] if kind == dtype else 0
-            )  # the result of halves is rounded to one
-            for x, y in (
-                (rows, a),
-                (np.asfortranarray(rows), a),
-                (a, columns),
-                (a, np.asfortranarray(columns)),
+            # The result of halves is rounded to one.
+            width = WIDTH[dtype.name] if kind == dtype else 0
+            for vectors, of, from_left in (
+                (rows, lambda x, y: x @ y, True),
+                (columns, lambda x, y: y @ x, False),
             ):
-                exact = x.astype(np.float64) @ y.astype(np.float64)
-                sums = np.abs(x.astype(np.float64)) @ np.abs(y.astype(np.float64))
-                got = run("Matmul", x, y, np.empty(exact.shape, np.float32), 0).astype(np.float64)
-                assert (
-                    np.abs(got - exact)
-                    <= width * np.abs(exact) + 1e-5 * sums + (2.0**-24 if width else 0)
-                ).all()
+                exact = of(vectors.astype(np.float64), wide)
+                allowed = width * np.abs(exact) + (2.0**-24 if width else 0)
+                allowed += 1e-5 * of(np.abs(vectors.astype(np.float64)), sizes)
+                for v in (vectors, np.asfortranarray(vectors)):
+                    pair = (v, a) if from_left else (a, v)
+                    got = run("Matmul", *pair, np.empty(exact.shape, np.float32), 0)
+                    assert (np.abs(got.astype(np.float64) - exact) <= allowed).all()
 
 
 @pytest.mark.parametrize("dtype", (np.float32, np.float64, *HALVES), ids=lambda t: np.dtype(t).name)

@@ -60,13 +60,14 @@ def test_dense(order):
             given = {"query": q, "key": k, "value": v, "numHeads": heads, "numKeyValueHeads": kv, "inputLayout": order,
                      "actualSeqLengthsOptional": lengths_q, "actualSeqLengthsKvOptional": lengths_k}  # fmt: skip
             each = [n and (n * batch if len(n) == 1 else n) for n in (lengths_q, lengths_k)]
-            for name in ("PromptFlashAttentionV3", *FUSED):
-                for more, part in (({}, {}), ({"attenMaskOptional": mask}, {"hidden": lambda b, m, n, mask=mask: torch.tensor(mask[b : b + 1, :, :m, :n])}),
-                                   ({"sparseMode": 3, "attenMaskOptional": np.ones((64, 64), np.int8)},
-                                    {"hidden": lambda b, m, n: band(m, n, -99, n - m)}),
-                                   ({"pseShiftOptional": pse}, {"pse": lambda b, m, n, pse=pse: wide(pse)[:, :, :m, :n]})):  # fmt: skip
-                    want, lse = wanted(*full, *each, **part)
-                    out = blank(put(want, back, dtype).shape, dtype, layout)
+            for more, part in (({}, {}), ({"attenMaskOptional": mask}, {"hidden": lambda b, m, n, mask=mask: torch.tensor(mask[b : b + 1, :, :m, :n])}),
+                               ({"sparseMode": 3, "attenMaskOptional": np.ones((64, 64), np.int8)},
+                                {"hidden": lambda b, m, n: band(m, n, -99, n - m)}),
+                               ({"pseShiftOptional": pse}, {"pse": lambda b, m, n, pse=pse: wide(pse)[:, :, :m, :n]})):  # fmt: skip
+                want, lse = wanted(*full, *each, **part)
+                shape = put(want, back, dtype).shape
+                for name in ("PromptFlashAttentionV3", *FUSED):
+                    out = blank(shape, dtype, layout)
                     sums = blank((batch, heads, rows, 1), np.float64, layout)
                     called(
                         name,
