@@ -159,35 +159,49 @@ static asn_status read_indptr(sparse_job *j, const asnd_nd *indptr) {
                          (long long)before, (long long)j->nnz);
 }
 
+/* Whether indices ascend within rows. */
+static bool ascend(const sparse_job *j) {
+    for (int64_t row = 0; row < j->m; row++) {
+        int before = 0;
+        for (int64_t i = j->indptr[row] + 1; i < j->indptr[row + 1]; i++)
+            before |= j->indices[i] < j->indices[i - 1];
+        if (before) return false;
+    }
+    return true;
+}
+
+/* The greatest index, a negative one being greater than any: those that ascend are
+ * between a row's first and last. */
+static uint32_t greatest(const sparse_job *j, bool sorted) {
+    uint32_t most = 0;
+    for (int64_t row = 0; row < j->m; row++) {
+        const int64_t end = j->indptr[row + 1];
+        int64_t i = j->indptr[row];
+        while (i < end) {
+            most = (uint32_t)j->indices[i] > most ? (uint32_t)j->indices[i] : most;
+            i = sorted && i < end - 1 ? end - 1 : i + 1;
+        }
+    }
+    return most;
+}
+
 /* indices as int32, narrowed into `room` where they are int64; *sorted: whether they
  * ascend within rows. VALUE: one is not in [0, k). */
 static asn_status read_indices(sparse_job *j, const asnd_nd *indices, int32_t *room,
                                bool *sorted) {
     uint64_t most = 0;
-    if (indices->dtype == ASN_I64) {
-        const int64_t *wide = (const int64_t *)indices->data;
-        for (int64_t i = 0; i < j->nnz; i++) {
-            most = (uint64_t)wide[i] > most ? (uint64_t)wide[i] : most;
-            room[i] = (int32_t)wide[i];
-        }
-        j->indices = room;
-    } else {
-        const int32_t *narrow = (const int32_t *)indices->data;
-        for (int64_t i = 0; i < j->nnz; i++)
-            most = (uint32_t)narrow[i] > most ? (uint32_t)narrow[i] : most;
-        j->indices = narrow;
+    const bool wide = indices->dtype == ASN_I64;
+    j->indices = wide ? room : (const int32_t *)indices->data;
+    for (int64_t i = 0; wide && i < j->nnz; i++) {
+        const uint64_t index = ((const uint64_t *)indices->data)[i];
+        most = index > most ? index : most;
+        room[i] = (int32_t)index;
     }
+    *sorted = ascend(j);
+    if (!wide) most = greatest(j, *sorted);
     if (j->nnz && most >= (uint64_t)j->k)
         return asn_error_set(ASN_ERR_VALUE, "sparse matmul: an index is not in [0, %lld)",
                              (long long)j->k);
-    bool all = true;
-    for (int64_t row = 0; all && row < j->m; row++) {
-        int before = 0;
-        for (int64_t i = j->indptr[row] + 1; i < j->indptr[row + 1]; i++)
-            before |= j->indices[i] < j->indices[i - 1];
-        all = !before;
-    }
-    *sorted = all;
     return ASN_OK;
 }
 
@@ -278,6 +292,8 @@ static void count_cells(const sparse_job *j, int64_t c, int64_t top, int64_t row
         int64_t at = row_start(j, c, top + i), limit = j->block;
         for (int64_t block = 0; block + 1 < j->blocks; block++, limit += j->block) {
             const int64_t first = at;
+            while (at + 8 <= stop && j->indices[at + 7] < limit)
+                at += 8;
             while (at < stop && j->indices[at] < limit)
                 at++;
             counts[block * rows + i] = at - first;
@@ -286,16 +302,34 @@ static void count_cells(const sparse_job *j, int64_t c, int64_t top, int64_t row
     }
 }
 
-/* Copies those rows' stored elements to where their cells start. */
+/* Copies a multiple of four bytes. A cell is too short to repay a call of memcpy, which
+ * compilers make of such a loop unless something in it is unknown to them. */
+static inline void copy_words(char *restrict to, const char *restrict from,
+                              int64_t bytes) {
+    for (; bytes >= 16; bytes -= 16, to += 16, from += 16) {
+        memcpy(to, from, 16);
+        __asm__("" : "+r"(to));
+    }
+    if (bytes & 8) {
+        memcpy(to, from, 8);
+        to += 8;
+        from += 8;
+    }
+    if (bytes & 4) memcpy(to, from, 4);
+}
+
+/* Copies those rows' stored elements, of four bytes or eight, to where their cells start.
+ */
 static void fill_cells(const sparse_job *j, int64_t c, int64_t top, int64_t rows,
                        const int64_t *starts) {
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = row_start(j, c, top + i);
         for (int64_t block = 0; block < j->blocks; block++) {
             const int64_t *to = starts + block * rows + i, count = to[1] - to[0];
-            memcpy(j->ordered_indices + to[0], j->indices + at, (size_t)count * 4);
-            memcpy(j->ordered + to[0] * j->item, j->data + at * j->item,
-                   (size_t)(count * j->item));
+            copy_words((char *)(j->ordered_indices + to[0]),
+                       (const char *)(j->indices + at), count * 4);
+            copy_words(j->ordered + to[0] * j->item, j->data + at * j->item,
+                       count * j->item);
             at += count;
         }
     }
