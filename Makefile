@@ -10,7 +10,8 @@ PREFIX  ?= install
 SOURCES := $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.hpp' '*.cpp' '*.inc' 2>/dev/null)
 
 # The package and the C side with its tests compile the same sources: the second build takes the first one's objects
-# (clean clone, two cores: 265 of 515 s), if both name the compiler alike: Debian's Python names another than CMake, hence CC.
+# (clean clone, two cores: 265 of 515 s), if both name the compiler alike (Debian's Python names another than CMake, hence CC)
+# and the locale is not looked at (Python sets one for what it starts).
 # Where there is no ccache yet, in the very first make, nothing is shared.
 export CC
 ifneq ($(shell command -v ccache),)
@@ -20,6 +21,7 @@ export CCACHE_DIR ?= $(CURDIR)/build/ccache
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 export CCACHE_IGNOREOPTIONS ?= -Werror
+export CCACHE_SLOPPINESS ?= locale
 export CCACHE_MAXSIZE ?= 2G
 endif
 
