@@ -383,7 +383,9 @@ def compare(seed):
         if error is None and isinstance(refused, TypeError) and "dtype=" in text:
             return None
         said = f"got {error!r}, want {refused!r}"
-    elif "RuntimeWarning" in warns and "unsafe" in text:
+    elif "RuntimeWarning" in warns and (
+        "unsafe" in text or "out=z" in text and given["z"][0].dtype.kind in "iu"
+    ):
         pass  # what a cast of numbers out of an integer's range gives is the compiler's choice
     else:
         kinds = [x.dtype.char for k, (x, _) in given.items() if re.search(rf"\b{k}\b", text)]
