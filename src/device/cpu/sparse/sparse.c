@@ -302,34 +302,16 @@ static void count_cells(const sparse_job *j, int64_t c, int64_t top, int64_t row
     }
 }
 
-/* Copies a multiple of four bytes. A cell is too short to repay a call of memcpy, which
- * compilers make of such a loop unless something in it is unknown to them. */
-static inline void copy_words(char *restrict to, const char *restrict from,
-                              int64_t bytes) {
-    for (; bytes >= 16; bytes -= 16, to += 16, from += 16) {
-        memcpy(to, from, 16);
-        __asm__("" : "+r"(to));
-    }
-    if (bytes & 8) {
-        memcpy(to, from, 8);
-        to += 8;
-        from += 8;
-    }
-    if (bytes & 4) memcpy(to, from, 4);
-}
-
-/* Copies those rows' stored elements, of four bytes or eight, to where their cells start.
- */
+/* Copies those rows' stored elements to where their cells start. */
 static void fill_cells(const sparse_job *j, int64_t c, int64_t top, int64_t rows,
                        const int64_t *starts) {
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = row_start(j, c, top + i);
         for (int64_t block = 0; block < j->blocks; block++) {
             const int64_t *to = starts + block * rows + i, count = to[1] - to[0];
-            copy_words((char *)(j->ordered_indices + to[0]),
-                       (const char *)(j->indices + at), count * 4);
-            copy_words(j->ordered + to[0] * j->item, j->data + at * j->item,
-                       count * j->item);
+            memcpy(j->ordered_indices + to[0], j->indices + at, (size_t)count * 4);
+            memcpy(j->ordered + to[0] * j->item, j->data + at * j->item,
+                   (size_t)(count * j->item));
             at += count;
         }
     }
