@@ -201,7 +201,8 @@ def __getattr__(name):
         globals()[name] = value
         return value
     if name == "bfloat16":
-        return _importlib.import_module("ml_dtypes").bfloat16
+        value = globals()[name] = _importlib.import_module("ml_dtypes").bfloat16
+        return value
     if name in _SUBMODULES or name in _submodules.NUMPYS:
         return _importlib.import_module("." + name, __name__)
     if name in _NUMPYS and hasattr(_np, name):

@@ -13,6 +13,7 @@ SOURCE = r"""
 #include <aclnnop/aclnn_leaky_relu.h>
 #include <aclnnop/aclnn_cat.h>
 #include <aclnnop/aclnn_permute.h>
+#include <aclnnop/aclnn_relu.h>
 
 /* A package's operator with a float attribute; CANN's own does the work. */
 aclnnStatus aclnnTenthReluGetWorkspaceSize(const aclTensor *x, double slope, int64_t times, bool on, char *mode,
@@ -26,6 +27,22 @@ aclnnStatus aclnnTenthReluGetWorkspaceSize(const aclTensor *x, double slope, int
 }
 aclnnStatus aclnnTenthRelu(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream) {
     return aclnnLeakyRelu(workspace, size, executor, stream);
+}
+/* More parameters than any registers hold, of both kinds, mixed. */
+aclnnStatus aclnnManyGetWorkspaceSize(int64_t a, double p, double q, const aclTensor *x, bool b, int64_t c, double r,
+                                      const aclIntArray *axes, int64_t d, double s, int64_t e, bool f, double t,
+                                      double u, int64_t g, char *text, double v, int64_t h, double w, bool i,
+                                      const aclTensor *none, int64_t j, aclTensor *out, uint64_t *size,
+                                      aclOpExecutor **executor) {
+    uint64_t count = 0;
+    aclGetIntArraySize(axes, &count);
+    if (a != -1 || c != 1L << 40 || d != 4 || e != 5 || g != 6 || h != 7 || j != -9) return 161002;
+    if (p != 0.5 || q != 1.5 || r != 2.5 || s != 3.5 || t != 4.5 || u != 5.5 || v != 6.5 || w != -7.5) return 161003;
+    if (!b || f || !i || none || count != 3 || text[0] != 'h' || text[1] != 'i') return 161004;
+    return aclnnReluGetWorkspaceSize(x, out, size, executor);
+}
+aclnnStatus aclnnMany(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream) {
+    return aclnnRelu(workspace, size, executor, stream);
 }
 int64_t VENDOR(void) { return 0; }
 """
@@ -99,6 +116,47 @@ def test_package_operator(packages, rng):
         np.testing.assert_array_equal(np.asarray(y + 1), expected + 1)
     with pytest.raises(RuntimeError, match=r"aclnnTenthRelu: .*161002"):
         asnumpy.ops.aclnn("TenthRelu", x, 0.25, 4, True, "fast", None, outputs=y)
+
+
+def test_parameters_beyond_registers(packages):
+    x, y = asnumpy.array([-1.0, 2.0], dtype="float32"), asnumpy.empty(2, "float32")
+    mixed = (-1, 0.5, 1.5, x, True, 2**40, 2.5, (0, 2, 1), 4, 3.5, 5, False, 4.5, 5.5, 6, "hi", 6.5,
+             7, -7.5, True, None, -9)  # fmt: skip
+    np.testing.assert_array_equal(asnumpy.ops.aclnn("Many", *mixed, outputs=y), [0, 2])
+    for k in (0, 2, 18, 21):  # of the first registers, and of the stack
+        other = (*mixed[:k], type(mixed[k])(3), *mixed[k + 1 :])
+        with pytest.raises(RuntimeError, match="16100[23]"):
+            asnumpy.ops.aclnn("Many", *other, outputs=y)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, told",
+    [
+        ((1.5,) * 9, ValueError, "aclnnRelu: 9 floats; at most 8"),
+        ((None,) * 63, ValueError, "aclnnRelu: more than 62 parameters beside floats"),
+        ((2**63,), OverflowError, "argument 0 is 9223372036854775808; it is passed as int64_t"),
+        ((np.longdouble(1),), TypeError, "argument 0 is a numpy.longdouble"),
+        ((np.array([None]),), TypeError, "no dtype dtype.'O'"),
+        (((1,) * 65,), ValueError, "64"),
+        (([asnumpy.ones(2)] * 65,), ValueError, "a list is of up to 64 tensors, got 65"),
+        (([asnumpy.ones(2), 1],), TypeError, "argument 0 is a list"),
+        (("\ud800",), UnicodeEncodeError, "surrogates"),
+    ],
+)
+def test_arguments_that_are_refused(arguments, error, told):
+    y = asnumpy.ones(3, "float32")
+    with pytest.raises(error, match=told):
+        asnumpy.ops.aclnn("Relu", *arguments, outputs=y)
+
+
+def test_a_read_only_output():
+    x = asnumpy.ones(3, "float32")
+    y = asnumpy.ones(3, "float32")
+    y.flags.writeable = False
+    with pytest.raises(
+        TypeError, match=r"output 0 is a read-only .*ndarray; it must be an asnumpy"
+    ):
+        asnumpy.ops.aclnn("Relu", x, outputs=y)
 
 
 def test_own_operators(rng):

@@ -11,8 +11,6 @@ import os
 import pathlib
 import threading
 
-import numpy as np
-
 from .. import _core
 
 _NAME = "libcust_opapi.so"
@@ -62,8 +60,6 @@ def libraries():
 _lock = threading.Lock()
 _opened = {}
 _found = {}
-# A first phase at an address. One class for all calls: making one takes longer than a call.
-_Phase = ctypes.PYFUNCTYPE(ctypes.c_int32)
 
 
 def _open(path):
@@ -114,59 +110,6 @@ def _look(name):
     return phases
 
 
-class _Handles:
-    """What the first phase takes for Python's values; everything made is dropped at the end."""
-
-    def __init__(self, name):
-        self.name, self.made, self.kept = name, [], []
-
-    def _add(self, kind, handle):
-        self.made.append((kind, handle))
-        return ctypes.c_void_p(handle)
-
-    def tensor(self, array, writes):
-        self.kept.append(array)
-        return self._add("tensor", _core._acl_tensor(array, writes))
-
-    def argument(self, k, x):
-        if type(x) is _core.ndarray:
-            return self.tensor(x, False)
-        if x is None:
-            return ctypes.c_void_p(None)
-        if isinstance(x, (_core.ndarray, np.ndarray)):
-            return self.tensor(_core.asarray(x), False)
-        if isinstance(x, np.generic):
-            return self._add("scalar", _core._acl_scalar(x.tobytes(), x.dtype))
-        for kind, c_type in (
-            (bool, ctypes.c_bool),
-            (int, ctypes.c_int64),
-            (float, ctypes.c_double),
-        ):
-            if type(x) is kind:
-                return c_type(x)
-        if isinstance(x, str):
-            return ctypes.c_char_p(x.encode())
-        if isinstance(x, (tuple, list)) and all(type(v) is int for v in x):
-            return self._add("ints", _core._acl_ints(tuple(x)))
-        if isinstance(x, (tuple, list)) and all(_core._is_array(v) for v in x):
-            return self.tensors(x, False)
-        raise TypeError(
-            f"{self.name}: argument {k} is a {type(x).__name__}; it may be an array (aclTensor), a NumPy scalar "
-            "(aclScalar), int (int64_t), float (double), bool, str, None, or a tuple of ints (aclIntArray) or of "
-            "arrays (aclTensorList)"
-        )
-
-    def tensors(self, arrays, writes):
-        handles = tuple(self.tensor(a, writes).value for a in arrays)
-        made = _core._acl_tensor_list(handles)
-        del self.made[len(self.made) - len(handles) :]  # the list's now
-        return self._add("list", made)
-
-    def drop(self):
-        for kind, handle in reversed(self.made):
-            _core._acl_drop(kind, handle)
-
-
 def aclnn(name, *args, outputs=()):
     """Calls one of CANN's two-phase operators: of a custom package, or CANN's own.
 
@@ -178,7 +121,7 @@ def aclnn(name, *args, outputs=()):
         The first phase's parameters before the outputs, in its order: arrays (aclTensor), NumPy scalars
         (aclScalar), int (int64_t), float (double), bool, str (char *), None (a null pointer), tuples of
         ints (aclIntArray) and of arrays (aclTensorList). Nothing checks them against the operator: a
-        wrong type is a wrong call.
+        wrong type is a wrong call. At most 8 floats, and 62 other parameters with the outputs.
     outputs : ndarray or tuple of ndarray
         Written by the operator; further parameters, in order. An input that is written is an output as
         well.
@@ -193,7 +136,11 @@ def aclnn(name, *args, outputs=()):
     LookupError
         No library has the operator.
     TypeError
-        An argument that none of these stands for.
+        An argument that none of these stands for; an output that is no asnumpy array, or read-only.
+    OverflowError
+        An int beyond int64_t.
+    ValueError
+        More parameters than that; more than 64 ints or arrays in a tuple.
     RuntimeError
         The operator refused or failed: its code and CANN's message.
 
@@ -206,25 +153,5 @@ def aclnn(name, *args, outputs=()):
     """
     alone = _core._is_array(outputs)
     outputs = (outputs,) if alone else tuple(outputs)
-    for k, x in enumerate(outputs):
-        if not _core._is_array(x) or not x.flags.writeable:
-            raise TypeError(
-                f"aclnn{name}: output {k} is a {type(x).__name__}; it must be an asnumpy array to write"
-            )
-    call(f"aclnn{name}", _find(name), args, outputs)
+    _core._acl_call(f"aclnn{name}", _find(name), args, outputs)
     return outputs[0] if alone else outputs
-
-
-def call(name, phases, args, outputs):
-    """Both phases, at addresses, of an operator: values as `aclnn` takes them, then what is written."""
-    first, second = phases
-    plan = _Phase(first)
-    handles = _Handles(name)
-    workspace, executor = ctypes.c_uint64(0), ctypes.c_void_p(None)
-    try:
-        values = [handles.argument(k, x) for k, x in enumerate(args)]
-        values += [handles.tensor(x, True) for x in outputs]
-        code = plan(*values, ctypes.byref(workspace), ctypes.byref(executor))
-        _core._acl_run(name, code, second, workspace.value, executor.value or 0)
-    finally:
-        handles.drop()

@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import _core
 from . import _loops as loops
-from ._cann import call
 
 _VERSION, _MAX_DIMS, _MAX_PARAMETERS = 1, 64, 16
 DTYPES = {
@@ -244,7 +243,7 @@ class TwoPhaseOperator:
             inputs[0].dtype.type(v) if kind == "scalar" else v
             for v, kind in zip(values, kinds, strict=True)
         ]
-        call(name, self._phases, (*inputs, *arguments), written)
+        _core._acl_call(name, self._phases, (*inputs, *arguments), tuple(written))
         return written[0] if len(written) == 1 else tuple(written)
 
 

@@ -1,24 +1,55 @@
 /* L3 python: CANN's two-phase operators by name, for operators that the core does not
- * know (asnumpy._custom._cann): handles around arrays and numbers, the second phase. The
- * first phase, whose parameters differ from operator to operator, is called through
- * ctypes.
+ * know (asnumpy._custom._cann): handles around arrays and numbers, the first phase with
+ * whatever parameters it has, the second.
  *
- * Handles are addresses (Python ints); whoever makes one drops it, and keeps the array
- * until then. Nothing checks an address: these functions are private, and their one
- * caller pairs each make with a drop. */
+ * A C function of unknown parameters is called by one type for all (first_fn). Where the
+ * Linux ABIs of x86-64 (System V psABI 3.2.3) and AArch64 (AAPCS64 6.8.2) pass arguments,
+ * integers and pointers have registers and doubles have others, of which there are eight;
+ * what finds no register lies on the stack in 8 bytes each, in order, and a callee does
+ * not look at more than it has. So a call with eight doubles, and all integers in their
+ * order, is right for every mixture of them. ctypes, which does the same with libffi,
+ * takes 9 us more, as long as both phases of a small operator. */
 #include <stdlib.h>
 
 #include "python/convert.h"
 #include "python/functions/function.h"
 
-#include "graph/lock.h"
 #include "graph/device/operator.h"
+#include "graph/lock.h"
 
-/* *out: the address in a Python int; -1: it is none. */
-static int pointer_from_py(PyObject *o, void **out) {
-    *out = PyLong_AsVoidPtr(o);
-    return !*out && PyErr_Occurred() ? -1 : 0;
-}
+enum {
+    REALS = 8,  /* doubles that a first phase has, at most: registers for them */
+    WORDS = 64, /* its other parameters, at most, workspaceSize and executor among them */
+};
+
+#define EIGHT(x) x, x, x, x, x, x, x, x
+#define OF(p, i)                                                                         \
+    p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5], p[i + 6], p[i + 7]
+#define BEHIND(p)                                                                        \
+    OF(p, 8), OF(p, 16), OF(p, 24), OF(p, 32), OF(p, 40), OF(p, 48), OF(p, 56)
+#define SEVEN(...)                                                                       \
+    __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__,        \
+        __VA_ARGS__
+
+typedef aclnnStatus (*first_fn)(EIGHT(uint64_t), EIGHT(double), SEVEN(EIGHT(uint64_t)));
+
+typedef enum { TENSOR, LIST, SCALAR, INTS } kind;
+
+/* A handle, which is dropped after the call, and what must live until then. */
+typedef struct {
+    kind kind;
+    void *handle;
+    PyObject *owner; /* or NULL */
+} made;
+
+/* What the first phase is given, as far as it is known. */
+typedef struct {
+    const char *name; /* "aclnnAdd" */
+    int words, reals, num_made;
+    uint64_t word[WORDS];
+    double real[REALS];
+    made made[WORDS];
+} arguments;
 
 /* A str as text that lasts: interned names stay as long as the process, as the core's
  * notes want them. NULL: an error. */
@@ -32,89 +63,239 @@ static const char *lasting(PyObject *text) {
     return PyUnicode_AsUTF8(name);
 }
 
-/* (array, writes): the tensor's address. The array is materialised, and noted as read or
- * written by what comes next on its stream, so the lock is held. */
-static PyObject *f_acl_tensor(PyObject *const *v) {
+/* One more integer or address. -1: too many; two more are needed at the end. */
+static int add_word(arguments *a, uint64_t word) {
+    if (a->words == WORDS - 2) {
+        PyErr_Format(PyExc_ValueError, "%s: more than %d parameters beside floats",
+                     a->name, WORDS - 2);
+        return -1;
+    }
+    a->word[a->words++] = word;
+    return 0;
+}
+
+/* One more double. -1: they have no registers left. */
+static int add_real(arguments *a, double real) {
+    if (a->reals == REALS) {
+        PyErr_Format(PyExc_ValueError, "%s: %d floats; at most %d are passed", a->name,
+                     REALS + 1, REALS);
+        return -1;
+    }
+    a->real[a->reals++] = real;
+    return 0;
+}
+
+static void drop(made m) {
+    if (m.kind == TENSOR)
+        asn_operator_drop(1, &(aclTensor *){m.handle});
+    else if (m.kind == LIST)
+        asn_operator_drop_list(m.handle);
+    else if (m.kind == SCALAR)
+        asn_operator_drop_scalar(m.handle);
+    else
+        asn_operator_drop_ints(m.handle);
+    Py_XDECREF(m.owner);
+}
+
+/* A handle, which the arguments take in any case; NULL: memory ran out. */
+static int add_made(arguments *a, made m) {
+    if (!m.handle) {
+        Py_XDECREF(m.owner);
+        asn_raise(ASN_ERR_MEMORY);
+        return -1;
+    }
+    if (add_word(a, (uint64_t)(uintptr_t)m.handle) < 0) {
+        drop(m);
+        return -1;
+    }
+    a->made[a->num_made++] = m;
+    return 0;
+}
+
+/* The tensor of an asnumpy array, which is materialised and noted as read or written by
+ * what comes next on its stream: under the library's lock. NULL: an error. */
+static aclTensor *tensor_of(PyObject *array, asn_access access) {
     aclTensor *tensor;
-    int writes = PyObject_IsTrue(v[1]);
-    if (writes < 0) return NULL;
-    if (!asn_is_ndarray(v[0])) {
-        PyErr_Format(PyExc_TypeError, "a tensor is made of an asnumpy array, got %s",
-                     Py_TYPE(v[0])->tp_name);
+    asn_lock();
+    asn_status status = asn_operator_tensor(asn_of(array), access, &tensor);
+    asn_unlock();
+    return status ? (asn_raise(status), NULL) : tensor;
+}
+
+/* Takes the reference; NULL: an error. */
+static int add_tensor(arguments *a, PyObject *array, asn_access access) {
+    if (!array) return -1;
+    if (!asn_is_ndarray(array)) {
+        PyErr_Format(PyExc_TypeError, "%s: a tensor is made of an asnumpy array, got %s",
+                     a->name, Py_TYPE(array)->tp_name);
+        Py_DECREF(array);
+        return -1;
+    }
+    aclTensor *tensor = tensor_of(array, access);
+    if (tensor) return add_made(a, (made){TENSOR, tensor, array});
+    Py_DECREF(array);
+    return -1;
+}
+
+/* An aclTensorList of a tuple of arrays, which it takes. */
+static int add_list(arguments *a, PyObject *arrays) {
+    aclTensor *members[ASN_MAX_DIMS];
+    const Py_ssize_t n = PyTuple_GET_SIZE(arrays);
+    Py_ssize_t i = 0;
+    if (n > ASN_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "%s: a list is of up to %d tensors, got %zd",
+                     a->name, ASN_MAX_DIMS, n);
+    else
+        while (i < n && (members[i] = tensor_of(PyTuple_GET_ITEM(arrays, i), ASN_READ)))
+            i++;
+    if (i == n) {
+        aclTensorList *list = asn_operator_list((int)n, members);
+        if (list) return add_made(a, (made){LIST, list, arrays});
+        asn_raise(ASN_ERR_MEMORY);
+    }
+    asn_operator_drop((int)i, members);
+    Py_DECREF(arrays);
+    return -1;
+}
+
+/* An aclIntArray of a tuple of ints, which are copied. Takes the tuple. */
+static int add_ints(arguments *a, PyObject *values) {
+    int64_t ints[ASN_MAX_DIMS];
+    int n;
+    const int status = asn_shape_from_py(values, ints, &n);
+    Py_DECREF(values);
+    if (status < 0) return -1;
+    return add_made(a, (made){INTS, asn_operator_ints(n, ints), NULL});
+}
+
+/* Whether all items of a tuple are what `is` says. */
+static bool all_are(PyObject *tuple, bool (*is)(PyObject *)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+        if (!is(PyTuple_GET_ITEM(tuple, i))) return false;
+    return true;
+}
+static bool is_int(PyObject *o) {
+    return PyLong_CheckExact(o);
+}
+
+/* An int64_t of an int. */
+static int add_int(arguments *a, Py_ssize_t k, PyObject *x) {
+    int overflow;
+    const int64_t v = PyLong_AsLongLongAndOverflow(x, &overflow);
+    if (!overflow) return add_word(a, (uint64_t)v);
+    PyErr_Format(PyExc_OverflowError, "%s: argument %zd is %R; it is passed as int64_t",
+                 a->name, k, x);
+    return -1;
+}
+
+/* Parameter k. */
+static int add(arguments *a, Py_ssize_t k, PyObject *x) {
+    if (asn_is_ndarray(x)) return add_tensor(a, Py_NewRef(x), ASN_READ);
+    if (x == Py_None) return add_word(a, 0);
+    if (PyArray_Check(x)) return add_tensor(a, asn_asarray(x), ASN_READ);
+    if (PyBool_Check(x)) return add_word(a, x == Py_True);
+    if (PyFloat_CheckExact(x)) return add_real(a, PyFloat_AS_DOUBLE(x));
+    if (PyLong_CheckExact(x)) return add_int(a, k, x);
+    if (PyUnicode_Check(x)) {
+        const char *text = PyUnicode_AsUTF8(x);
+        return text ? add_word(a, (uint64_t)(uintptr_t)text) : -1;
+    }
+    if (PyArray_IsScalar(x, Generic)) {
+        asn_operand number;
+        const int known = asn_scalar_operand(x, &number);
+        if (known < 0) return -1;
+        if (known)
+            return add_made(
+                a, (made){SCALAR,
+                          asn_operator_scalar(
+                              number.scalar.bytes,
+                              (aclDataType)asn_dtype_table[number.scalar.dtype].acl),
+                          NULL});
+    }
+    if (PyTuple_Check(x) || PyList_Check(x)) {
+        PyObject *items = PySequence_Tuple(x);
+        if (!items) return -1;
+        if (all_are(items, is_int)) return add_ints(a, items);
+        if (all_are(items, asn_is_ndarray)) return add_list(a, items);
+        Py_DECREF(items);
+    }
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s: argument %zd is a %s; it may be an array (aclTensor), a NumPy scalar "
+        "(aclScalar), int (int64_t), float (double), bool, str, None, or a tuple of "
+        "ints (aclIntArray) or of arrays (aclTensorList)",
+        a->name, k, Py_TYPE(x)->tp_name);
+    return -1;
+}
+
+/* Output k: a tensor that the operator writes. */
+static int add_output(arguments *a, Py_ssize_t k, PyObject *x) {
+    const bool ours = asn_is_ndarray(x);
+    if (ours && asn_of(x)->layout.flags & ASN_WRITEABLE)
+        return add_tensor(a, Py_NewRef(x), ASN_WRITE);
+    PyErr_Format(PyExc_TypeError,
+                 "%s: output %zd is a %s%s; it must be an asnumpy array to write",
+                 a->name, k, ours ? "read-only " : "", Py_TYPE(x)->tp_name);
+    return -1;
+}
+
+/* Both phases, of arguments that are complete but for the last two. The call is recorded
+ * by its name and queued on the current stream. */
+static int both_phases(arguments *a, first_fn first, void *second) {
+    uint64_t workspace = 0, *w = a->word;
+    aclOpExecutor *executor = NULL;
+    const double *r = a->real;
+    w[a->words++] = (uint64_t)(uintptr_t)&workspace;
+    w[a->words++] = (uint64_t)(uintptr_t)&executor;
+    const aclnnStatus code = first(OF(w, 0), OF(r, 0), BEHIND(w));
+    if (code) {
+        asn_raise(asn_acl_failed(code, a->name));
+        return -1;
+    }
+    const asn_acl_operator op = {.name = a->name,
+                                 .run =
+                                     (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
+                                                      aclrtStream))(uintptr_t)second};
+    asn_lock();
+    asn_status status = asn_operator_run(&op, workspace, executor, a->name);
+    asn_unlock();
+    ASN_PY_TRY_INT(status);
+    return asn_fp_check();
+}
+
+/* (name, phases, arguments, outputs): the phases' addresses as a pair of ints; two
+ * tuples. Nothing checks addresses: the one caller has them from where it found the
+ * operator. */
+static PyObject *f_acl_call(PyObject *const *v) {
+    void *first, *second;
+    arguments a = {.name = lasting(v[0])};
+    if (!a.name ||
+        !PyArg_ParseTuple(v[1], "nn", (Py_ssize_t *)&first, (Py_ssize_t *)&second))
+        return NULL;
+    if (!PyTuple_Check(v[2]) || !PyTuple_Check(v[3])) {
+        PyErr_Format(PyExc_TypeError, "%s: arguments and outputs are tuples", a.name);
         return NULL;
     }
     ASN_PY_TRY(asn_device_open());
-    asn_lock();
-    asn_status status =
-        asn_operator_tensor(asn_of(v[0]), writes ? ASN_WRITE : ASN_READ, &tensor);
-    asn_unlock();
-    ASN_PY_TRY(status);
-    return PyLong_FromVoidPtr(tensor);
+    int failed = 0;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(v[2]) && !failed; k++)
+        failed = add(&a, k, PyTuple_GET_ITEM(v[2], k));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(v[3]) && !failed; k++)
+        failed = add_output(&a, k, PyTuple_GET_ITEM(v[3], k));
+    if (!failed) failed = both_phases(&a, (first_fn)(uintptr_t)first, second);
+    while (a.num_made)
+        drop(a.made[--a.num_made]);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
 }
 
-/* (array): what ndarray.acl_tensor makes its object of. Unlike _acl_tensor's, this tensor
- * outlives the call: it owns a loan of the memory, and nobody drops it by hand. */
+/* (array): what ndarray.acl_tensor makes its object of. Unlike those of _acl_call,
+ * this tensor outlives the call: it owns a loan of the memory. */
 static PyObject *f_acl_tensor_parts(PyObject *const *v) {
     if (asn_is_ndarray(v[0])) return asn_acl_tensor_parts(v[0]);
     PyErr_Format(PyExc_TypeError, "a tensor is made of an asnumpy array, got %s",
                  Py_TYPE(v[0])->tp_name);
     return NULL;
-}
-
-/* (tensors): the list takes the tensors, which are not to be dropped then. */
-static PyObject *f_acl_tensor_list(PyObject *const *v) {
-    aclTensor *members[ASN_MAX_DIMS];
-    if (!PyTuple_Check(v[0]) || PyTuple_GET_SIZE(v[0]) > ASN_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "a list is of up to %d tensors", ASN_MAX_DIMS);
-        return NULL;
-    }
-    int n = (int)PyTuple_GET_SIZE(v[0]);
-    for (int i = 0; i < n; i++)
-        if (pointer_from_py(PyTuple_GET_ITEM(v[0], i), (void **)&members[i]) < 0)
-            return NULL;
-    aclTensorList *list = asn_operator_list(n, members);
-    return list ? PyLong_FromVoidPtr(list) : asn_raise(ASN_ERR_MEMORY);
-}
-
-/* (data, dtype): the bytes of one element, in the machine's order. */
-static PyObject *f_acl_scalar(PyObject *const *v) {
-    asn_dtype dtype;
-    if (!PyBytes_Check(v[0]) || asn_dtype_from_py(v[1], &dtype) < 0 ||
-        PyBytes_GET_SIZE(v[0]) != asn_itemsize(dtype)) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "a number is the bytes of one element");
-        return NULL;
-    }
-    ASN_PY_TRY(asn_device_open());
-    aclScalar *scalar = asn_operator_scalar(PyBytes_AS_STRING(v[0]),
-                                            (aclDataType)asn_dtype_table[dtype].acl);
-    return scalar ? PyLong_FromVoidPtr(scalar) : asn_raise(ASN_ERR_MEMORY);
-}
-
-/* (values): a sequence of ints, such as axes or extents; they are copied. */
-static PyObject *f_acl_ints(PyObject *const *v) {
-    int64_t values[ASN_MAX_DIMS];
-    int n;
-    if (asn_shape_from_py(v[0], values, &n) < 0) return NULL;
-    ASN_PY_TRY(asn_device_open());
-    aclIntArray *ints = asn_operator_ints(n, values);
-    return ints ? PyLong_FromVoidPtr(ints) : asn_raise(ASN_ERR_MEMORY);
-}
-
-/* (kind, handle): the kind must be that of its making; any other name means "ints". */
-static PyObject *f_acl_drop(PyObject *const *v) {
-    void *handle;
-    const char *kind = PyUnicode_AsUTF8(v[0]);
-    if (!kind || pointer_from_py(v[1], &handle) < 0) return NULL;
-    if (strcmp(kind, "tensor") == 0)
-        asn_operator_drop(1, &(aclTensor *){handle});
-    else if (strcmp(kind, "list") == 0)
-        asn_operator_drop_list(handle);
-    else if (strcmp(kind, "scalar") == 0)
-        asn_operator_drop_scalar(handle);
-    else
-        asn_operator_drop_ints(handle);
-    Py_RETURN_NONE;
 }
 
 /* (name): the addresses of the two phases in the device's own libraries, as a pair of
@@ -152,46 +333,14 @@ static PyObject *f_acl_environment(PyObject *const *v) {
                               value[1], set[2], value[2], set[3], value[3]);
 }
 
-/* (name, code, run, workspace, executor). The second phase; or, where the first one
- * failed (code is its status), its exception. The call is recorded by its name and queued
- * on the current stream. */
-static PyObject *f_acl_run(PyObject *const *v) {
-    int64_t code;
-    void *run, *executor;
-    const char *name = lasting(v[0]);
-    if (!name || asn_int64_from_py(v[1], &code) < 0 || pointer_from_py(v[2], &run) < 0 ||
-        pointer_from_py(v[4], &executor) < 0)
-        return NULL;
-    uint64_t workspace = PyLong_AsUnsignedLongLong(v[3]);
-    if (workspace == UINT64_MAX && PyErr_Occurred()) return NULL;
-    if (code) return asn_raise(asn_acl_failed((int)code, name));
-    asn_acl_operator op = {.name = name,
-                           .run = (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
-                                                   aclrtStream))(uintptr_t)run};
-    asn_lock();
-    asn_status status = asn_operator_run(&op, workspace, executor, name);
-    asn_unlock();
-    ASN_PY_TRY(status);
-    if (asn_fp_check() < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
 asn_function_def asn_acl_functions[] = {
-    ASN_FUNCTION("_acl_tensor", "array, writes", f_acl_tensor,
-                 "An aclTensor over the array's memory."),
+    ASN_FUNCTION("_acl_call", "name, phases, arguments, outputs", f_acl_call,
+                 "Calls both phases of an operator."),
     ASN_FUNCTION("_acl_tensor_parts", "array", f_acl_tensor_parts,
                  "(capsule, address, strides, offset, storage, its elements)"),
-    ASN_FUNCTION("_acl_tensor_list", "tensors", f_acl_tensor_list,
-                 "An aclTensorList, which takes the tensors."),
-    ASN_FUNCTION("_acl_scalar", "data, dtype", f_acl_scalar, "An aclScalar."),
-    ASN_FUNCTION("_acl_ints", "values", f_acl_ints, "An aclIntArray."),
-    ASN_FUNCTION("_acl_drop", "kind, handle", f_acl_drop,
-                 "Destroys a handle: \"tensor\", \"list\", \"scalar\", \"ints\"."),
     ASN_FUNCTION("_acl_find", "name", f_acl_find,
                  "The addresses of an operator's two phases, or None."),
     ASN_FUNCTION("_acl_environment", "", f_acl_environment,
                  "The variables that say where operators are."),
-    ASN_FUNCTION("_acl_run", "name, code, run, workspace, executor", f_acl_run,
-                 "The second phase of an operator, or the failure of its first."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };
