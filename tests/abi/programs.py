@@ -32,7 +32,9 @@ WAYS = {
     ),  # by the streams' workers, not inline
     "exchange": (["--exchange"], {}),  # one executor, other buffers and values (exchange.h)
     "exchange queued": (["--exchange"], {"ASNUMPY_CPU_LAUNCH_DELAY_US": "1"}),
-    "cold": (["--cold"], {}),  # the k-th allocation of a process fails
+    # The k-th allocation of a process fails: thousands of processes, one after the other in each half.
+    "cold even": (["--cold", "--part", "0", "of", "2"], {}),
+    "cold odd": (["--cold", "--part", "1", "of", "2"], {}),
 }
 GROUP = 37  # operators in one translation unit: 15 units of each language
 ACL = {
@@ -370,8 +372,8 @@ def main():
         (program, way)
         for program in programs
         for way in options.ways
-        # Thousands of processes; what they test is not of the language.
-        if way != "cold" or program == programs[0]
+        # What these test is not of the language.
+        if not way.startswith("cold") or program == programs[0]
     ]
 
     def run_one(program, way):

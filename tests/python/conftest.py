@@ -1,5 +1,6 @@
 """Shared set-up of the differential tests: NumPy is the oracle for everything."""
 
+import gc
 import os
 import pathlib
 import sys
@@ -150,6 +151,12 @@ def pytest_collection_modifyitems(items):
                 for lacks in lacking
             ):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish():
+    """The objects of 24,000 tests are looked at no more: a gc.collect() of some test's took 0.4 s."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

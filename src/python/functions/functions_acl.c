@@ -85,7 +85,9 @@ static int add_real(arguments *a, double real) {
     return 0;
 }
 
+/* Under the library's lock, as the making: each is noted (operator.h). */
 static void drop(made m) {
+    asn_lock();
     if (m.kind == TENSOR)
         asn_operator_drop(1, &(aclTensor *){m.handle});
     else if (m.kind == LIST)
@@ -94,6 +96,7 @@ static void drop(made m) {
         asn_operator_drop_scalar(m.handle);
     else
         asn_operator_drop_ints(m.handle);
+    asn_unlock();
     Py_XDECREF(m.owner);
 }
 
@@ -122,7 +125,8 @@ static aclTensor *tensor_of(PyObject *array, asn_access access) {
     return status ? (asn_raise(status), NULL) : tensor;
 }
 
-/* Takes the reference; NULL: an error. */
+/* A tensor of an array, which lives until the call is over: what the operator reads may
+ * be a copy that asn_asarray made of NumPy's. Takes the reference; NULL: an error. */
 static int add_tensor(arguments *a, PyObject *array, asn_access access) {
     if (!array) return -1;
     if (!asn_is_ndarray(array)) {
@@ -137,7 +141,8 @@ static int add_tensor(arguments *a, PyObject *array, asn_access access) {
     return -1;
 }
 
-/* An aclTensorList of a tuple of arrays, which it takes. */
+/* An aclTensorList of a tuple of arrays, which it takes. The list takes the tensors;
+ * those that were made before one failed are dropped here. */
 static int add_list(arguments *a, PyObject *arrays) {
     aclTensor *members[ASN_MAX_DIMS];
     const Py_ssize_t n = PyTuple_GET_SIZE(arrays);
@@ -149,11 +154,15 @@ static int add_list(arguments *a, PyObject *arrays) {
         while (i < n && (members[i] = tensor_of(PyTuple_GET_ITEM(arrays, i), ASN_READ)))
             i++;
     if (i == n) {
+        asn_lock();
         aclTensorList *list = asn_operator_list((int)n, members);
+        asn_unlock();
         if (list) return add_made(a, (made){LIST, list, arrays});
         asn_raise(ASN_ERR_MEMORY);
     }
+    asn_lock();
     asn_operator_drop((int)i, members);
+    asn_unlock();
     Py_DECREF(arrays);
     return -1;
 }
@@ -165,10 +174,22 @@ static int add_ints(arguments *a, PyObject *values) {
     const int status = asn_shape_from_py(values, ints, &n);
     Py_DECREF(values);
     if (status < 0) return -1;
-    return add_made(a, (made){INTS, asn_operator_ints(n, ints), NULL});
+    asn_lock();
+    aclIntArray *made_of = asn_operator_ints(n, ints);
+    asn_unlock();
+    return add_made(a, (made){INTS, made_of, NULL});
 }
 
-/* Whether all items of a tuple are what `is` says. */
+/* An aclScalar of a NumPy scalar's element. */
+static int add_scalar(arguments *a, const asn_scalar *s) {
+    asn_lock();
+    aclScalar *scalar =
+        asn_operator_scalar(s->bytes, (aclDataType)asn_dtype_table[s->dtype].acl);
+    asn_unlock();
+    return add_made(a, (made){SCALAR, scalar, NULL});
+}
+
+/* Whether all items of a tuple (of none, too) are what `is` says. */
 static bool all_are(PyObject *tuple, bool (*is)(PyObject *)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
         if (!is(PyTuple_GET_ITEM(tuple, i))) return false;
@@ -188,7 +209,10 @@ static int add_int(arguments *a, Py_ssize_t k, PyObject *x) {
     return -1;
 }
 
-/* Parameter k. */
+/* Parameter k, whose Python type says which of C's it is: nobody asks the operator.
+ * NumPy's float64 is a float by inheritance, and its str_ a str: the one is an aclScalar,
+ * since it has a dtype that the operator may look at, the other text, since no aclScalar
+ * is. */
 static int add(arguments *a, Py_ssize_t k, PyObject *x) {
     if (asn_is_ndarray(x)) return add_tensor(a, Py_NewRef(x), ASN_READ);
     if (x == Py_None) return add_word(a, 0);
@@ -204,13 +228,7 @@ static int add(arguments *a, Py_ssize_t k, PyObject *x) {
         asn_operand number;
         const int known = asn_scalar_operand(x, &number);
         if (known < 0) return -1;
-        if (known)
-            return add_made(
-                a, (made){SCALAR,
-                          asn_operator_scalar(
-                              number.scalar.bytes,
-                              (aclDataType)asn_dtype_table[number.scalar.dtype].acl),
-                          NULL});
+        if (known) return add_scalar(a, &number.scalar);
     }
     if (PyTuple_Check(x) || PyList_Check(x)) {
         PyObject *items = PySequence_Tuple(x);
@@ -228,7 +246,8 @@ static int add(arguments *a, Py_ssize_t k, PyObject *x) {
     return -1;
 }
 
-/* Output k: a tensor that the operator writes. */
+/* Output k: a tensor that the operator writes. NumPy's arrays are refused here, since
+ * only a copy of them would be written; an input may be one. */
 static int add_output(arguments *a, Py_ssize_t k, PyObject *x) {
     const bool ours = asn_is_ndarray(x);
     if (ours && asn_of(x)->layout.flags & ASN_WRITEABLE)

@@ -4,9 +4,10 @@
  * the right bytes, write nothing outside its tensors, leak nothing, and succeed
  * afterwards.
  *
- * usage: programs cases.bin [--faults | --cold | --exchange] [--threads n] [--operator
- * aclnnAbs]
- */
+ * usage: programs cases.bin [--faults | --cold | --exchange] [--threads n]
+ *        [--part i of n] [--operator aclnnAbs]
+ *
+ * --part: the i-th (from 0) of n shares of the groups of operators. */
 #include "program.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static _Thread_local const char *case_name;
 static _Thread_local int case_index;
 
 static struct {
-    int faults, cold, exchange, threads;
+    int faults, cold, exchange, threads, part, parts;
     const char *operator_;
 } options;
 
@@ -344,6 +345,7 @@ static void *run_thread(void *arg) {
     }
     for (int g = 0; g < program_num_groups; g++) {
         int place = (g + thread * 5) % program_num_groups;
+        if (place % options.parts != options.part) continue;
         for (const program_operator *o = program_groups[place]; o->name != NULL; o++)
             run_operator(o, thread, stream);
     }
@@ -364,21 +366,26 @@ static const unsigned char *file_read(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    options.threads = 1;
+    options.threads = options.parts = 1;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--faults") == 0) options.faults = 1;
         if (strcmp(argv[i], "--exchange") == 0) options.exchange = 1;
         if (strcmp(argv[i], "--cold") == 0) options.faults = options.cold = 1;
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             options.threads = atoi(argv[++i]);
+        if (strcmp(argv[i], "--part") == 0 && i + 3 < argc) {
+            options.part = atoi(argv[i + 1]);
+            options.parts = atoi(argv[i += 3]);
+        }
         if (strcmp(argv[i], "--operator") == 0 && i + 1 < argc)
             options.operator_ = argv[++i];
     }
     program_recorded = argc > 1 ? file_read(argv[1]) : NULL;
-    if (program_recorded == NULL || options.threads < 1 || options.threads > 8) {
+    if (program_recorded == NULL || options.threads < 1 || options.threads > 8 ||
+        options.parts < 1 || options.part < 0 || options.part >= options.parts) {
         fprintf(stderr,
                 "usage: %s cases.bin [--faults | --cold | --exchange] [--threads 1..8] "
-                "[--operator aclnnAbs]\n",
+                "[--part i of n] [--operator aclnnAbs]\n",
                 argv[0]);
         return 2;
     }
