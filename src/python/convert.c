@@ -71,10 +71,6 @@ static asn_dtype dtype_of_type(PyObject *obj) {
     if (obj == (PyObject *)&PyLongArrType_Type) return ASN_I64;
     if (obj == (PyObject *)&PyIntArrType_Type) return ASN_I32;
     if (obj == (PyObject *)&PyUByteArrType_Type) return ASN_U8;
-    if (obj == (PyObject *)&PyHalfArrType_Type) return ASN_F16;
-    const PyArray_Descr *bf16 =
-        __atomic_load_n(&asn_py.descr[ASN_BF16], __ATOMIC_ACQUIRE);
-    if (bf16 && obj == (PyObject *)bf16->typeobj) return ASN_BF16; /* NumPy: 3 us */
     return ASN_DTYPE_NONE;
 }
 

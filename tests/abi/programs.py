@@ -33,8 +33,8 @@ WAYS = {
     "exchange": (["--exchange"], {}),  # one executor, other buffers and values (exchange.h)
     "exchange queued": (["--exchange"], {"ASNUMPY_CPU_LAUNCH_DELAY_US": "1"}),
     # The k-th allocation of a process fails: thousands of processes, one after the other in each half.
-    "cold even": (["--cold", "--part", "0", "of", "2"], {}),
-    "cold odd": (["--cold", "--part", "1", "of", "2"], {}),
+    "cold even": (["--cold", "--part", "0", "2"], {}),
+    "cold odd": (["--cold", "--part", "1", "2"], {}),
 }
 GROUP = 37  # operators in one translation unit: 15 units of each language
 ACL = {

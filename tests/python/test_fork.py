@@ -33,7 +33,7 @@ threads = [threading.Thread(target=compute) for _ in range(THREADS)]
 for t in threads:
     t.start()
 bad = 0
-for k in range(15):
+for k in range(25):
     time.sleep(0.002 * (k % 5))
     pid = os.fork()
     if not pid:

@@ -200,7 +200,7 @@ def run(k):
         take_turns(k)
 def take_turns(k):
     rng = numpy.random.default_rng(k)
-    for _ in range(300):
+    for _ in range(1000):
         x = rng.integers(0, 3, 300 + 50 * k)
         at = rng.integers(0, 300, 400)
         a, found_at = np.asarray(x), np.asarray(at)

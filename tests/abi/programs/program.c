@@ -5,7 +5,7 @@
  * afterwards.
  *
  * usage: programs cases.bin [--faults | --cold | --exchange] [--threads n]
- *        [--part i of n] [--operator aclnnAbs]
+ *        [--part i n] [--operator aclnnAbs]
  *
  * --part: the i-th (from 0) of n shares of the groups of operators. */
 #include "program.h"
@@ -373,9 +373,9 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--cold") == 0) options.faults = options.cold = 1;
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             options.threads = atoi(argv[++i]);
-        if (strcmp(argv[i], "--part") == 0 && i + 3 < argc) {
-            options.part = atoi(argv[i + 1]);
-            options.parts = atoi(argv[i += 3]);
+        if (strcmp(argv[i], "--part") == 0 && i + 2 < argc) {
+            options.part = atoi(argv[++i]);
+            options.parts = atoi(argv[++i]);
         }
         if (strcmp(argv[i], "--operator") == 0 && i + 1 < argc)
             options.operator_ = argv[++i];
@@ -385,7 +385,7 @@ int main(int argc, char **argv) {
         options.parts < 1 || options.part < 0 || options.part >= options.parts) {
         fprintf(stderr,
                 "usage: %s cases.bin [--faults | --cold | --exchange] [--threads 1..8] "
-                "[--part i of n] [--operator aclnnAbs]\n",
+                "[--part i n] [--operator aclnnAbs]\n",
                 argv[0]);
         return 2;
     }
