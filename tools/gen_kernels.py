@@ -454,21 +454,26 @@ def folds(table, isa):
                 f'#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#include "device/cpu/loops/spread.inc"\n'
             )
             fills.append(f"    k->spread[ASN_{DTYPES[dtype]}] = spread_{SHORT[dtype]};\n")
-            suffix = "f" if dtype == "float32" else ""
-            bodies.append(
-                f"#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#if defined(ASN_VMATH)\n"
-                f"#define EXP(a) v_exp{suffix}(a)\n#else\n#define EXP(a) exp{suffix}(a)\n#endif\n"
-                '#include "device/cpu/nn/soften.inc"\n'
-            )
-            for loop_of_rows in ("soften", "times"):
-                fills.append(
-                    f"    k->{loop_of_rows}[ASN_{DTYPES[dtype]}] = {loop_of_rows}_{SHORT[dtype]};\n"
-                )
             fills.append(
                 f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
             )
         fills.append(f"    k->sum[ASN_{DTYPES[dtype]}] = sum_{SHORT[dtype]};\n")
     return unit("fold", isa, bodies, fills)
+
+
+def soften(isa):
+    """Rows of softmax: like the loops of vector functions they drop the conditions of their arithmetic."""
+    bodies, fills = [], []
+    for dtype in FLOATS:
+        short, suffix = SHORT[dtype], "f" if dtype == "float32" else ""
+        bodies.append(
+            f"#define F(n) n##_{short}\n#define T {TYPES[dtype]}\n#define T_DTYPE ASN_{DTYPES[dtype]}\n"
+            f"#if defined(ASN_VMATH)\n#define EXP(a) v_exp{suffix}(a)\n"
+            f"#else\n#define EXP(a) exp{suffix}(a)\n#endif\n"
+            '#include "device/cpu/nn/soften.inc"\n'
+        )
+        fills += [f"    k->{f}[ASN_{DTYPES[dtype]}] = {f}_{short};\n" for f in ("soften", "times")]
+    return unit("soften", isa, bodies, fills)
 
 
 STORE_F16 = """
@@ -607,7 +612,9 @@ def products(isa):
 def units(isas):
     loops = [f"{k}_{p}" for k, parts in PARTS.items() if k != "library" for p in range(parts)]
     alone = [f"library_{p}" for p in range(PARTS["library"])] + ["scan"]
-    listed = [(n, i) for i in isas for n in [*loops, "half", "cast", "fold", "arg", "matmul"]]
+    listed = [
+        (n, i) for i in isas for n in [*loops, "half", "cast", "fold", "soften", "arg", "matmul"]
+    ]
     return [*listed, *((n, "baseline") for n in alone)]
 
 
@@ -626,6 +633,8 @@ def text(table, name, isa):
         return args(isa)
     if name == "fold":
         return folds(table, isa)
+    if name == "soften":
+        return soften(isa)
     if name == "scan":
         return scans(table)
     return elementwise(table, name, isa)

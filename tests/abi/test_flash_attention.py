@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 from aclnn import DATA, AclError, lib, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracle import RNG, blank, every, laid, normal, wide
 
 ORDERS = {"BNSD": (0, 1, 2, 3), "BSND": (0, 2, 1, 3), "BSH": (0, 2, 1, 3), "SBH": (2, 0, 1, 3)}
@@ -163,6 +165,31 @@ def test_blocks():
         off = 1100 - 300
         both("BSH", dtype, "packed", (1, 2, 2, 300, 1100, 16, 16), hidden=band(300, 1100, -2000, off), sparseModeOptional=3,
              attenMaskOptional=np.ones((2048, 2048), bool))  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    extents=st.tuples(*(st.integers(1, 4),) * 3),
+    rows=st.integers(1, 9),
+    keys=st.sampled_from((1, 2, 7, 31, 511, 512, 513, 1100)),
+    widths=st.tuples(*(st.sampled_from((1, 3, 8, 40, 64, 130)),) * 2),
+    kind=st.sampled_from(list(every())),
+    more=st.sets(st.sampled_from(("mask", "pse", "keep", "sink", "ropes"))),
+)
+def test_few_queries(extents, rows, keys, widths, kind, more):
+    """Heads that share keys as rows of one block; few rows read keys and values where they lie."""
+    batch, kv_heads, group = extents
+    heads, extra = kv_heads * group, {"name": "V4"}
+    if "mask" in more:
+        mask = RNG.random((batch, heads, rows, keys)) < 0.3
+        extra |= {"hidden": torch.tensor(mask), "attenMaskOptional": mask}
+    if "pse" in more:
+        extra["pse"] = normal(batch, heads, rows, keys)
+    if "sink" in more:
+        extra["sink"] = normal(heads, dtype=np.float32)
+    extra |= {"keep": 0.7} if "keep" in more else {}
+    extra |= {"ropes": 4} if "ropes" in more else {}
+    both("BNSD", *kind, (batch, heads, kv_heads, rows, keys, *widths), **extra)
 
 
 def band(rows, keys, low, high, prefix=0):

@@ -14,8 +14,11 @@
 
 /* Rows of queries and of keys of a block: 256 KiB of scores in float32. */
 enum { QUERIES = 128, KEYS = 512 };
-/* Heads of a chunk, at most, and chunks for each thread that share of their own. */
-enum { MOST_SHARED = 8, CHUNKS = 2 };
+/* Chunks that are left, at least, where heads share keys and values, and nanoseconds of
+ * work below which that does not matter. */
+enum { CHUNKS = 8, SMALL = 50000 };
+/* Rows of queries that read keys and values where they lie, at most, and columns. */
+enum { FEW = 8, WIDEST = 512 };
 
 /* One region of the pool: what all chunks share. blocks: of queries, of the longest
  * sequence; shared: heads of a chunk (forward). */
@@ -29,6 +32,7 @@ typedef struct {
 typedef struct {
     char *data;
     int64_t row, col;
+    asn_dtype t; /* of few rows' keys and values another than the arithmetic's */
 } matrix;
 
 static char *at(const asnd_rows *x, int64_t batch, int64_t head, int64_t row) {
@@ -87,12 +91,12 @@ static int64_t longest(const asnd_attention *a) {
 #include "device/cpu/nn/attention.inc"
 
 /* How many heads read the same keys and values together: those of a head of keys where
- * queries are one block (a model that writes word after word has one query), unless
- * threads would be idle then. A head's bits do not depend on it. */
-static int64_t shared_heads(const asnd_attention *a, int64_t blocks, double ns) {
+ * queries are one block (a model that writes word after word has one query), unless few
+ * chunks are left for threads. It does not depend on their number. */
+static int64_t shared_heads(const asnd_attention *a, int64_t rows, double ns) {
     const int64_t group = a->heads / a->kv_heads;
-    const int64_t wanted = CHUNKS * asn_pool_width(ns);
-    int64_t most = blocks == 1 ? least(group, MOST_SHARED) : 1;
+    const int64_t wanted = ns < SMALL ? 1 : CHUNKS;
+    int64_t most = rows > 0 && rows <= QUERIES ? least(group, QUERIES / rows) : 1;
     while (most > 1 && (group % most || a->num_sequences * a->heads / most < wanted))
         most--;
     return most;
@@ -114,8 +118,8 @@ static asn_status run(const asnd_attention *a, asnd_pool_fn fn, int64_t blocks,
 
 asn_status asn_attention_forward(const asnd_attention *a) {
     const double ns = work_of(a, 4);
-    const int64_t blocks = (longest(a) + QUERIES - 1) / QUERIES;
-    const int64_t shared = shared_heads(a, blocks, ns);
+    const int64_t rows = longest(a), blocks = (rows + QUERIES - 1) / QUERIES;
+    const int64_t shared = shared_heads(a, rows, ns);
     return run(a, a->t == ASN_F64 ? forward_chunk_f64 : forward_chunk_f32, blocks, shared,
                a->num_sequences * a->heads / shared * blocks, ns, false);
 }

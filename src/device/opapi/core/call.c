@@ -222,8 +222,10 @@ asn_status asn_call_no_memory(void) {
 }
 
 int asn_call_param_named(const asnd_call *c, const char *name) {
-    for (int i = 0; i < c->op->num_params; i++)
-        if (strcmp(c->op->params[i].name, name) == 0) return i;
+    for (int i = 0; i < c->op->num_params; i++) {
+        const char *known = c->op->params[i].name; /* most differ in the first letter */
+        if (known[0] == name[0] && strcmp(known, name) == 0) return i;
+    }
     return -1;
 }
 

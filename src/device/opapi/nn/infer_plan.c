@@ -31,7 +31,7 @@ static asn_status check_unused(const asnd_call *c) {
         "attentionOut softmaxLse ";
     for (int i = 0; i < c->op->num_params; i++) {
         const asnd_param *p = &c->op->params[i];
-        if (p->kind != ASN_IN && p->kind != ASN_OUT) continue;
+        if ((p->kind != ASN_IN && p->kind != ASN_OUT) || c->first[i] < 0) continue;
         /* The name without Optional, between blanks, as it stands in `used`. */
         char word[64];
         size_t n = strlen(p->name);
@@ -40,7 +40,7 @@ static asn_status check_unused(const asnd_call *c) {
         word[0] = ' ';
         memcpy(word + 1, p->name, n);
         strcpy(word + 1 + n, " ");
-        if (strstr(used, word) != NULL || c->first[i] < 0) continue;
+        if (strstr(used, word) != NULL) continue;
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: %s is given; quantised attention, padding in front and "
                              "shared prefixes are not computed: it must be NULL",
