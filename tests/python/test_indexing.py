@@ -338,3 +338,38 @@ def test_masks_of_short_lines(dtype, inner, n, layout, across, seed):
         ours[mask] = asnumpy.array(values)
         theirs[m] = values
         np.testing.assert_array_equal(ours.to_numpy(), theirs)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    name=st.sampled_from(
+        "add subtract multiply maximum fmin logaddexp arctan2 divide bitwise_xor left_shift logical_or".split()
+    ),
+    dtype=st.sampled_from([d for d in DTYPES if np.dtype(d).kind != "c"] + ["c8", "c16"]),
+    rows=st.integers(1, 6),
+    width=st.sampled_from((1, 2, 7, 16, 64, 130, 512, 1024, 4096)),
+    count=st.integers(1, 40),
+    form=st.sampled_from(("rows", "one row", "strided", "other dtype", "inside")),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_at_of_rows(name, dtype, rows, width, count, form, seed):
+    """Rows go through loops over elements and are shared out among threads: index by index all the same."""
+    rng = np.random.default_rng(seed)
+    a, b = (rng.integers(0, 5, (n, width)).astype(dtype) for n in (rows, count))
+    if np.dtype(dtype).kind in "fc" and rng.random() < 0.3:
+        b[rng.random(b.shape) < 0.1] = np.nan
+    index = rng.integers(-rows, rows, count)
+    if form == "other dtype":
+        b = rng.integers(0, 5, b.shape).astype("i1")
+    b = {"one row": b[:1], "strided": np.repeat(b, 2, 1)[:, ::2]}.get(form, b)
+
+    def at(lib, a, index, b):
+        if form == "inside":  # the rows lie behind another dimension
+            whole = lib.stack([a, a])
+            getattr(lib, name).at(whole.transpose(1, 0, 2), index, lib.stack([b, b], 1))
+            return whole
+        getattr(lib, name).at(a, index, b)
+        return a
+
+    rounds = 4 * count if name in ("logaddexp", "arctan2") else 0
+    same(at, a, index, b, ulp=rounds, where=f"{name} {dtype} {form}")

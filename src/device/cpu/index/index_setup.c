@@ -3,6 +3,7 @@
  * the rest is a run that moves as it is.
  */
 #include "device/cpu/index/index_run.h"
+#include "device/cpu/kernels.h"
 
 #include "device/cpu/index/bounds.h"
 
@@ -65,21 +66,21 @@ static void turn_j(asnd_index_run *r) {
     }
 }
 
-/* The rest's dimensions, innermost first; the contiguous tail becomes r->run bytes, but
- * an accumulation goes element by element. */
+/* The rest's dimensions, innermost first; the contiguous tail becomes r->run bytes. Of an
+ * accumulation that has no loop over elements in self's dtype it stays elements. */
 static void collect_rest(asnd_index_run *r, const asnd_nd *self, const asnd_nd *other,
                          int ndim_j) {
     r->num_rest = 0;
     r->size_rest = 1;
     r->run = r->item;
-    bool tail = true;
+    bool tail = r->kind != ASN_MOVE_ACCUMULATE ||
+                (r->loop == r->dtype && asn_kernels_get()->ew[r->op][r->dtype]);
     for (int d = self->ndim - 1; d >= r->num_idx; d--) {
         asnd_index_rest dim = {self->shape[d], self->strides[d],
                                other->strides[ndim_j + d - r->num_idx]};
         r->size_rest *= dim.extent;
         if (dim.extent == 1) continue;
-        if (tail && dim.self == r->run && dim.other == r->run &&
-            r->kind != ASN_MOVE_ACCUMULATE) {
+        if (tail && dim.self == r->run && dim.other == r->run) {
             r->run *= dim.extent;
             continue;
         }

@@ -1,7 +1,7 @@
 /* CPU device, operators: rows of a table chosen by index, and rows that are rescaled.
  *
  * EmbeddingBag, EmbeddingDenseBackward, EmbeddingRenorm, Renorm.
- * Sums of rows are made in float64, in the order of the indices.
+ * Sums of rows are made in float64, in the order of the indices, whoever makes them.
  *
  * Indices are data, so that one out of range is an error of the task; all are checked
  * before an output is written. Negative indices are out of range here, unlike in
@@ -12,6 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/cpu/kernels.h"
+#include "device/cpu/scratch.h"
+#include "device/cpu/threads.h"
 #include "device/opapi/core/packed.h"
 
 /* The error of an index; `what` names it. */
@@ -25,7 +28,7 @@ static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
  */
 
 /* (*counts)[row] = how often each of `rows` rows is named by index[0 .. n); all indices
- * are checked on the way. */
+ * are checked on the way. One element more is there. */
 static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_tmp *tmp,
                             int64_t **counts) {
     *counts = asn_tmp_alloc(tmp, ((size_t)rows + 1) * sizeof **counts);
@@ -38,26 +41,82 @@ static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_
     return ASN_OK;
 }
 
+/* Positions by the row that they name, ascending: those of row r end at (*ends)[r], where
+ * those of the next begin. */
+static asn_status order_by_row(const int64_t *index, int64_t n, int64_t rows,
+                               asnd_tmp *tmp, int64_t **order, int64_t **ends) {
+    ASN_TRY(counts_of(index, n, rows, tmp, ends));
+    *order = asn_tmp_alloc(tmp, ((size_t)n + 1) * sizeof **order);
+    if (*order == NULL) return ASN_ERR_MEMORY;
+    for (int64_t r = 0, begin = 0; r < rows; r++) {
+        const int64_t count = (*ends)[r];
+        (*ends)[r] = begin; /* moves on to the end as the row's positions come */
+        begin += count;
+    }
+    for (int64_t i = 0; i < n; i++)
+        (*order)[(*ends)[index[i]]++] = i;
+    return ASN_OK;
+}
+
+/* What the tasks of a gradient share; a task is some rows of it. grad, out: row-major, of
+ * their own dtypes. */
+typedef struct {
+    const asnd_nd *grad, *out;
+    const int64_t *order, *ends;
+    int64_t rows, width, padding;
+    bool averages, failed; /* failed: out of memory */
+} row_sums;
+enum { ROW_TASKS = 64 };
+
+static void sum_rows(void *ctx, int64_t task) {
+    row_sums *j = ctx;
+    const asnd_kernels *by = asn_kernels_get();
+    const int64_t w = j->width, end = (task + 1) * j->rows / ROW_TASKS;
+    const int64_t from = w * asn_itemsize(j->grad->dtype),
+                  to = w * asn_itemsize(j->out->dtype);
+    double *sum = asn_scratch_take(2 * (size_t)w * sizeof *sum), *more = sum + w;
+    if (sum == NULL) {
+        __atomic_store_n(&j->failed, true, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t r = task * j->rows / ROW_TASKS; r < end; r++) {
+        const int64_t first = r ? j->ends[r - 1] : 0, last = j->ends[r];
+        const double count = j->averages && last > first ? (double)(last - first) : 1;
+        memset(sum, 0, (size_t)w * sizeof *sum);
+        for (int64_t i = first; i < last && r != j->padding; i++) {
+            by->cast[j->grad->dtype][ASN_F64](w, more, j->grad->data + j->order[i] * from,
+                                              NULL, NULL);
+            by->ew[ASN_OP_ADD][ASN_F64](w, sum, sum, more, NULL);
+        }
+        if (count != 1) by->times[ASN_F64](w, sum, sum, 1 / count);
+        by->cast[ASN_F64][j->out->dtype](w, j->out->data + r * to, sum, NULL, NULL);
+    }
+    asn_scratch_give(sum);
+}
+
 /* out[row] = the sum of the gradients of all positions that name it. The padding row gets
  * no gradient. By frequency: a row's gradients are averaged. */
 static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view grad, indices, out;
-    ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &grad));
+    const asn_dtype given = asn_exec_nd(e, p->at[0])->dtype;
+    ASN_TRY(asn_packed_in(e, p, 0, given, tmp, &grad));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
-    ASN_TRY(asn_packed_out(e, p, 5, ASN_F64, tmp, &out));
-    const int64_t *index = (const int64_t *)(void *)indices.nd.data;
-    const double *g = (const double *)(void *)grad.nd.data;
-    double *sum = (double *)(void *)out.nd.data;
-    int64_t n = p->n[0], rows = p->n[1], width = p->n[2], *counts;
-    ASN_TRY(counts_of(index, n, rows, tmp, &counts));
-    memset(sum, 0, (size_t)(rows * width) * sizeof *sum);
-    for (int64_t i = 0; i < n; i++) {
-        if (index[i] == p->arg[3].i) continue;
-        double scale = p->arg[4].i ? 1.0 / (double)counts[index[i]] : 1;
-        for (int64_t k = 0; k < width; k++)
-            sum[index[i] * width + k] += g[i * width + k] * scale;
-    }
+    ASN_TRY(asn_packed_out(e, p, 5, asn_exec_nd(e, p->at[5])->dtype, tmp, &out));
+    int64_t *order, *ends;
+    const int64_t n = p->n[0], rows = p->n[1], width = p->n[2];
+    ASN_TRY(order_by_row((const int64_t *)(void *)indices.nd.data, n, rows, tmp, &order,
+                         &ends));
+    row_sums j = {.grad = &grad.nd,
+                  .out = &out.nd,
+                  .order = order,
+                  .ends = ends,
+                  .rows = rows,
+                  .width = width,
+                  .padding = p->arg[3].i,
+                  .averages = p->arg[4].i != 0};
+    asn_pool_run(sum_rows, &j, ROW_TASKS, 0.5 * (double)(n + rows) * (double)width);
+    if (j.failed) return asn_error_set(ASN_ERR_MEMORY, "no memory for a row's sum");
     return asn_packed_done(e, p, 5, &out);
 }
 
