@@ -134,9 +134,15 @@ static asnd_conv random_geometry(void) {
     const int first = (int)random_below(3); /* dimensions before it have extent 1 */
     g.cx = 1 + random_below(random_below(4) ? 9 : 50);
     g.cy = 1 + random_below(20);
+    const bool deep = random_below(4) == 0; /* a filter or two for a channel of its own */
+    if (deep) {
+        g.groups = 1 + random_below(9);
+        g.cx = 1;
+        g.cy = 1 + random_below(2);
+    }
     for (int d = 0; d < 3; d++) {
         const bool there = d >= first;
-        g.x[d] = there ? 1 + random_below(d == 2 ? 40 : 9) : 1;
+        g.x[d] = there ? 1 + random_below(d < 2 ? 9 : deep ? 90 : 40) : 1;
         g.k[d] = there ? 1 + random_below(4) : 1;
         g.stride[d] = there ? 1 + random_below(random_below(4) ? 2 : 3) : 1;
         g.dilation[d] = there && random_below(3) == 0 ? 2 : 1;

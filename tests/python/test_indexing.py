@@ -343,7 +343,19 @@ def test_masks_of_short_lines(dtype, inner, n, layout, across, seed):
 @settings(deadline=None, max_examples=150)
 @given(
     name=st.sampled_from(
-        "add subtract multiply maximum fmin logaddexp arctan2 divide bitwise_xor left_shift logical_or".split()
+        [
+            "add",
+            "subtract",
+            "multiply",
+            "maximum",
+            "fmin",
+            "logaddexp",
+            "arctan2",
+            "divide",
+            "bitwise_xor",
+            "left_shift",
+            "logical_or",
+        ]
     ),
     dtype=st.sampled_from([d for d in DTYPES if np.dtype(d).kind != "c"] + ["c8", "c16"]),
     rows=st.integers(1, 6),

@@ -8,9 +8,9 @@
  *
  * Tasks (an image's band, an image, a group) are handed to strands, at most STRANDS of
  * them, each with one buffer for its bands. What a task computes does not depend on which
- * strand runs it. Depthwise convolutions (one channel a group, few filters) skip patches:
- * their products would be one row high. So do, from X to Y, those that conv_direct.h
- * takes.
+ * strand runs it. From X to Y those that conv_direct.h takes skip patches. So do
+ * depthwise convolutions (one channel a group, few filters), whose products would be one
+ * row high: a tap at a time.
  */
 #include "device/cpu/nn/conv.h"
 
@@ -339,8 +339,8 @@ static void integer_image(void *ctx, int64_t image) {
     }
 }
 
-/* Depthwise planes go straight from X to Y; the others as tasks of a band of an image's
- * group each. */
+/* Directly, else depthwise planes a tap at a time, and the others as tasks of a band of
+ * an image's group each. */
 asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const void *w,
                          const void *bias, void *y) {
     conv_job j;
@@ -355,13 +355,13 @@ asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const v
         asn_pool_run(integer_image, &j, g->n * g->groups, job_work(&j) * 8);
         return ASN_OK;
     }
-    if (g->cx == 1 && g->cy < 4) {
-        asn_pool_run(deep_to_y, &j, planes, job_work(&j) * 8);
-        return ASN_OK;
-    }
     bool done = false;
     if (j.rows > 0) ASN_TRY(asn_conv_direct(g, t, x, w, bias, y, &done));
-    return done ? ASN_OK : job_run(&j, band_to_y, g->n * g->groups * j.bands);
+    if (done) return ASN_OK;
+    if (g->cx != 1 || g->cy >= 4)
+        return job_run(&j, band_to_y, g->n * g->groups * j.bands);
+    asn_pool_run(deep_to_y, &j, planes, job_work(&j) * 8);
+    return ASN_OK;
 }
 
 /* ---- Y to X */
