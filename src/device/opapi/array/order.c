@@ -149,34 +149,41 @@ asn_status asn_planner_topk(asnd_call *c) {
 /* ---- Kthvalue(self, k, dim, keepdim, valuesOut, indicesOut), MedianDim(self, dim,
  * keepDim, valuesOut, indicesOut), Median(self, valuesOut): the lower of two medians */
 
-/* By a whole sort, whose element at position k is the answer, with its position; of all
- * elements through a row-major copy. */
+/* Of all elements, without its position, in any order that a row-major copy has. */
+static asn_status kth_of_all(const order_plan *p, const asnd_nd *in, const asnd_nd *out,
+                             asnd_tmp *tmp) {
+    const int64_t n = asn_nd_size(in), one = 1;
+    asnd_view copy, line, value;
+    ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
+    ASN_TRY(asn_move(&copy.nd, in));
+    asn_view_plain(&line, in->dtype, 1, &n, copy.nd.data);
+    ASN_TRY(asn_tmp_view(tmp, in->dtype, 1, &one, &value));
+    ASN_TRY(asn_cpu_pick(&line.nd, 0, &p->k, 1, &value.nd));
+    if (out->ndim == 0) asn_view_drop(&value, 0);
+    return asn_move(out, &value.nd);
+}
+
+/* Along an axis, where the position is asked for: by a whole sort, whose element at
+ * position k is the answer, with the first of the positions that have it. */
 static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
     asnd_view self, sorted, found;
+    if (p->axis < 0) return kth_of_all(p, in, out, tmp);
     asn_view_set(&self, in);
-    if (p->axis < 0) { /* all elements */
-        int64_t n = asn_nd_size(in);
-        asnd_view copy;
-        ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
-        ASN_TRY(asn_move(&copy.nd, in));
-        asn_view_plain(&self, in->dtype, 1, &n, copy.nd.data);
-    }
     asn_view_at_least_1d(&self);
-    int axis = p->axis < 0 ? 0 : p->axis;
     ASN_TRY(asn_tmp_view(tmp, in->dtype, self.nd.ndim, self.shape, &sorted));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, self.nd.ndim, self.shape, &found));
-    ASN_TRY(asn_cpu_sort(&self.nd, axis, 0, &sorted.nd, &found.nd));
-    asn_view_slice(&sorted, axis, p->k, 1, 1);
-    asn_view_slice(&found, axis, p->k, 1, 1);
+    ASN_TRY(asn_cpu_sort(&self.nd, p->axis, 0, &sorted.nd, &found.nd));
+    asn_view_slice(&sorted, p->axis, p->k, 1, 1);
+    asn_view_slice(&found, p->axis, p->k, 1, 1);
     /* keepdim is off, or the input has no dimensions. */
     if (out->ndim < sorted.nd.ndim) {
-        asn_view_drop(&sorted, axis);
-        asn_view_drop(&found, axis);
+        asn_view_drop(&sorted, p->axis);
+        asn_view_drop(&found, p->axis);
     }
     ASN_TRY(asn_move(out, &sorted.nd));
-    return p->indices < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->indices), &found.nd);
+    return asn_move(asn_exec_nd(e, p->indices), &found.nd);
 }
 
 /* arg 1: a median; two parameters: of all elements. */
