@@ -7,7 +7,8 @@
  * before an output is written. Negative indices are out of range here, unlike in
  * indexing.
  *
- * Bodies are plain loops over packed copies (packed.h).
+ * Bodies are loops over packed copies (packed.h); rows that are summed are read where
+ * they lie, a row at a time, by tasks that share the results.
  */
 #include <math.h>
 #include <string.h>
@@ -148,50 +149,86 @@ asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
  * maxIndices); mode 0 sum, 1 mean, 2 max. scaleGradByFreq and sparse concern the
  * gradient. The three auxiliary outputs are what torch.embedding_bag returns. */
 
-/* The arrays of a call: weight is (rows, width), out (bags, width). A bag's indices begin
- * at offset[bag] and end where the next one begins, the last one's at `end`. */
+/* The arrays of a call: weight is (rows, width), out (bags, width), of their own dtypes.
+ * A bag's indices begin at offset[bag] and end where the next one begins, the last one's
+ * at `end`. failed: out of memory. */
 typedef struct {
-    const double *weight, *sample;
+    const asnd_nd *weight, *out;
+    const double *sample;
     const int64_t *index, *offset;
-    double *out;
     int64_t *bag_of, *size, *arg_max;
     int64_t rows, width, num_indices, end, bags, padding, mode;
+    bool failed;
 } bags;
+enum { BAG_TASKS = 64 };
+
+static int64_t end_of(const bags *b, int64_t bag) {
+    return bag + 1 < b->bags ? b->offset[bag + 1] : b->end;
+}
+
+/* All offsets and indices, before an output is written. */
+static asn_status check_bags(const bags *b) {
+    for (int64_t bag = 0; bag < b->bags; bag++) {
+        const int64_t first = b->offset[bag], end = end_of(b, bag);
+        if (first < 0 || end > b->num_indices || first > end)
+            return asn_error_set(ASN_ERR_INDEX, "bag %lld goes from %lld to %lld of %lld",
+                                 (long long)bag, (long long)first, (long long)end,
+                                 (long long)b->num_indices);
+        for (int64_t i = first; i < end; i++)
+            if (b->index[i] < 0 || b->index[i] >= b->rows)
+                return bad_index("index", b->index[i], b->rows);
+    }
+    return ASN_OK;
+}
+
+/* A row enters its bag's. The first of equal maxima stays; NaN is one only where it comes
+ * first. */
+static void add_row(const bags *b, int64_t bag, int64_t i, double *row, double *out) {
+    const asnd_kernels *by = asn_kernels_get();
+    const asn_dtype t = b->weight->dtype;
+    const int64_t w = b->width, r = b->index[i];
+    by->cast[t][ASN_F64](w, row, b->weight->data + r * w * asn_itemsize(t), NULL, NULL);
+    if (b->mode != 2) {
+        if (b->sample) by->times[ASN_F64](w, row, row, b->sample[i]);
+        by->ew[ASN_OP_ADD][ASN_F64](w, out, out, row, NULL);
+        return;
+    }
+    for (int64_t k = 0; k < w; k++)
+        if (b->size[bag] == 0 || row[k] > out[k]) {
+            out[k] = row[k];
+            b->arg_max[bag * w + k] = r;
+        }
+}
 
 /* Computes a row of `out` and its share of the auxiliary outputs. An empty bag is 0.
- * Padding counts for nothing, not even in the mean. */
-static asn_status one_bag(const bags *b, int64_t bag) {
-    int64_t first = b->offset[bag], count = 0;
-    int64_t end = bag + 1 < b->bags ? b->offset[bag + 1] : b->end;
-    double *out = b->out + bag * b->width;
-    if (first < 0 || end > b->num_indices || first > end)
-        return asn_error_set(ASN_ERR_INDEX, "bag %lld goes from %lld to %lld of %lld",
-                             (long long)bag, (long long)first, (long long)end,
-                             (long long)b->num_indices);
+ * Padding counts for nothing, not even in the mean. room: two rows. */
+static void one_bag(const bags *b, int64_t bag, double *room) {
+    double *out = room, *row = room + b->width;
+    const asn_dtype t = b->out->dtype;
     memset(out, 0, (size_t)b->width * sizeof *out);
-    for (int64_t i = first; i < end; i++) {
-        int64_t row = b->index[i];
+    for (int64_t i = b->offset[bag]; i < end_of(b, bag); i++) {
         b->bag_of[i] = bag;
-        if (row < 0 || row >= b->rows) return bad_index("index", row, b->rows);
-        if (row == b->padding) continue;
-        const double *w = b->weight + row * b->width;
-        double factor = b->sample ? b->sample[i] : 1;
-        for (int64_t k = 0; k < b->width; k++) {
-            /* The first of equal maxima stays; NaN is one only where it comes first. */
-            if (b->mode != 2) {
-                out[k] += w[k] * factor;
-            } else if (count == 0 || w[k] > out[k]) {
-                out[k] = w[k];
-                b->arg_max[bag * b->width + k] = row;
-            }
-        }
-        count++;
+        if (b->index[i] == b->padding) continue;
+        add_row(b, bag, i, row, out);
+        b->size[bag]++;
     }
-    if (b->mode == 1 && count > 0)
-        for (int64_t k = 0; k < b->width; k++)
-            out[k] /= (double)count;
-    b->size[bag] = count;
-    return ASN_OK;
+    for (int64_t k = 0; k < b->width && b->mode == 1 && b->size[bag] > 0; k++)
+        out[k] /= (double)b->size[bag];
+    asn_kernels_get()->cast[ASN_F64][t](
+        b->width, b->out->data + bag * b->width * asn_itemsize(t), out, NULL, NULL);
+}
+
+static void some_bags(void *ctx, int64_t task) {
+    bags *b = ctx;
+    double *room = asn_scratch_take(2 * (size_t)b->width * sizeof *room);
+    if (room == NULL) {
+        __atomic_store_n(&b->failed, true, __ATOMIC_RELAXED);
+        return;
+    }
+    const int64_t end = (task + 1) * b->bags / BAG_TASKS;
+    for (int64_t bag = task * b->bags / BAG_TASKS; bag < end; bag++)
+        one_bag(b, bag, room);
+    asn_scratch_give(room);
 }
 
 /* Writes n positions where the output has exactly that room: CANN's outputs are 1-d, some
@@ -208,11 +245,11 @@ static asn_status store_positions(aclOpExecutor *e, int operand, const int64_t *
 static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view weight, indices, offsets, sample, out;
-    ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &weight));
+    ASN_TRY(asn_packed_in(e, p, 0, asn_exec_nd(e, p->at[0])->dtype, tmp, &weight));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
     ASN_TRY(asn_packed_in(e, p, 2, ASN_I64, tmp, &offsets));
     if (p->at[6] >= 0) ASN_TRY(asn_packed_in(e, p, 6, ASN_F64, tmp, &sample));
-    ASN_TRY(asn_packed_out(e, p, 9, ASN_F64, tmp, &out));
+    ASN_TRY(asn_packed_out(e, p, 9, asn_exec_nd(e, p->at[9])->dtype, tmp, &out));
     int64_t n = p->n[0], count = p->n[1], width = p->n[2];
     /* One block for all three auxiliary outputs, zeroed; arg_max is read in mode 2
      * alone. */
@@ -220,11 +257,11 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     int64_t *positions = asn_tmp_alloc(tmp, room);
     if (positions == NULL) return ASN_ERR_MEMORY;
     memset(positions, 0, room);
-    bags b = {.weight = (const double *)(void *)weight.nd.data,
+    bags b = {.weight = &weight.nd,
+              .out = &out.nd,
               .sample = p->at[6] >= 0 ? (const double *)(void *)sample.nd.data : NULL,
               .index = (const int64_t *)(void *)indices.nd.data,
               .offset = (const int64_t *)(void *)offsets.nd.data,
-              .out = (double *)(void *)out.nd.data,
               .bag_of = positions,
               .size = positions + n,
               .arg_max = positions + n + count,
@@ -236,8 +273,9 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
               .padding = p->arg[8].i,
               .mode = p->arg[4].i};
     if (p->arg[7].i) b.end = b.offset[count]; /* what comes after it is in no bag */
-    for (int64_t k = 0; k < count; k++)
-        ASN_TRY(one_bag(&b, k));
+    ASN_TRY(check_bags(&b));
+    asn_pool_run(some_bags, &b, BAG_TASKS, 0.5 * (double)(n + count) * (double)width);
+    if (b.failed) return asn_error_set(ASN_ERR_MEMORY, "no memory for a row's sum");
     ASN_TRY(asn_packed_done(e, p, 9, &out));
     ASN_TRY(store_positions(e, p->at[10], b.bag_of, n));
     ASN_TRY(store_positions(e, p->at[11], b.size, count));
@@ -272,8 +310,7 @@ asn_status asn_planner_embedding_bag(asnd_call *c) {
         ASN_TRY(asn_call_position_dtype(c, i));
     if (shape[0] == 0) return ASN_OK;
     asnd_packed *p = asn_packed_plan(c, embedding_bag_body,
-                                     500 + (double)asn_nd_size(weight) +
-                                         2 * (double)(indices->shape[0] * shape[1]));
+                                     500 + 2 * (double)(indices->shape[0] * shape[1]));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->n[0] = indices->shape[0];
     p->n[1] = shape[0];
