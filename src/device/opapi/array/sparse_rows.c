@@ -75,7 +75,7 @@ static void sum_rows(void *ctx, int64_t task) {
     const int64_t w = j->width, end = (task + 1) * j->rows / ROW_TASKS;
     const int64_t from = w * asn_itemsize(j->grad->dtype),
                   to = w * asn_itemsize(j->out->dtype);
-    double *sum = asn_scratch_take(2 * (size_t)w * sizeof *sum), *more = sum + w;
+    double *sum = asn_scratch_take(2 * (size_t)w * sizeof *sum);
     if (sum == NULL) {
         __atomic_store_n(&j->failed, true, __ATOMIC_RELAXED);
         return;
@@ -85,9 +85,9 @@ static void sum_rows(void *ctx, int64_t task) {
         const double count = j->averages && last > first ? (double)(last - first) : 1;
         memset(sum, 0, (size_t)w * sizeof *sum);
         for (int64_t i = first; i < last && r != j->padding; i++) {
-            by->cast[j->grad->dtype][ASN_F64](w, more, j->grad->data + j->order[i] * from,
-                                              NULL, NULL);
-            by->ew[ASN_OP_ADD][ASN_F64](w, sum, sum, more, NULL);
+            by->cast[j->grad->dtype][ASN_F64](
+                w, sum + w, j->grad->data + j->order[i] * from, NULL, NULL);
+            by->ew[ASN_OP_ADD][ASN_F64](w, sum, sum, sum + w, NULL);
         }
         if (count != 1) by->times[ASN_F64](w, sum, sum, 1 / count);
         by->cast[ASN_F64][j->out->dtype](w, j->out->data + r * to, sum, NULL, NULL);
