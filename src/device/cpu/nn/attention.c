@@ -32,7 +32,6 @@ typedef struct {
 typedef struct {
     char *data;
     int64_t row, col;
-    asn_dtype t; /* of few rows' keys and values another than the arithmetic's */
 } matrix;
 
 static char *at(const asnd_rows *x, int64_t batch, int64_t head, int64_t row) {
