@@ -19,6 +19,7 @@
 #include "device/cpu/elements.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/move/gather.h"
+#include "device/cpu/index/index_add.h"
 #include "device/cpu/index/index_lines.h"
 #include "device/cpu/index/index_run.h"
 #include "device/cpu/kernels.h"
@@ -48,19 +49,6 @@ typedef struct {
 
 #define EACH_SIZE "device/cpu/index/index.inc"
 #include "device/cpu/each_size.inc"
-
-#define T    double
-#define NAME add_f64
-#include "device/cpu/index/index_add.inc"
-#define T    float
-#define NAME add_f32
-#include "device/cpu/index/index_add.inc"
-#define T    uint32_t
-#define NAME add_u32
-#include "device/cpu/index/index_add.inc"
-#define T    uint64_t
-#define NAME add_u64
-#include "device/cpu/index/index_add.inc"
 
 /* Offsets into self and `other` of n positions of line `j` (dimensions 1 and up of J)
  * from x on. Indices are resolved here: negative ones from the end, others by the
@@ -172,19 +160,14 @@ static void stream_rows(char *to, const char *from, int64_t n, const int64_t *t,
 static void move_block(const asnd_index_run *r, char *self, char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     if (r->kind == ASN_MOVE_ACCUMULATE) {
-        bool add = r->op == ASN_OP_ADD;
+        const asnd_index_adds *adds =
+            r->op == ASN_OP_ADD ? asn_index_adds_get(r->dtype) : NULL;
         if (r->loop != r->dtype)
             accumulate_converted(r, self, other, n, self_off, other_off);
         else if (r->run > r->item)
             accumulate(r, self, other, n, self_off, other_off);
-        else if (add && r->dtype == ASN_F64)
-            add_f64(self, other, n, self_off, other_off);
-        else if (add && r->dtype == ASN_F32)
-            add_f32(self, other, n, self_off, other_off);
-        else if (add && asn_index_is_word(r->dtype) && r->item == 4)
-            add_u32(self, other, n, self_off, other_off);
-        else if (add && asn_index_is_word(r->dtype))
-            add_u64(self, other, n, self_off, other_off);
+        else if (adds)
+            adds->by_offsets(self, other, n, self_off, other_off);
         else
             accumulate(r, self, other, n, self_off, other_off);
         return;
@@ -300,14 +283,7 @@ static void move_simple(asnd_index_run *r, int64_t line, int64_t x, int64_t n) {
         return;
     }
     if (r->kind == ASN_MOVE_ACCUMULATE) {
-        if (r->dtype == ASN_F64)
-            add_f64_at(o, os, self, ss, v, vs, n, bound);
-        else if (r->dtype == ASN_F32)
-            add_f32_at(o, os, self, ss, v, vs, n, bound);
-        else if (r->item == 4)
-            add_u32_at(o, os, self, ss, v, vs, n, bound);
-        else
-            add_u64_at(o, os, self, ss, v, vs, n, bound);
+        asn_index_adds_get(r->dtype)->by_indices(o, os, self, ss, v, vs, n, bound);
         return;
     }
     if (get)

@@ -49,11 +49,6 @@ bool asn_index_is_simple(const asnd_index_run *r);
  */
 bool asn_index_is_pairs(const asnd_index_run *r);
 
-/* Integers of 4 and 8 bytes, whose sums wrap alike with a sign and without. */
-static inline bool asn_index_is_word(asn_dtype dt) {
-    return dt == ASN_I64 || dt == ASN_U64 || dt == ASN_I32 || dt == ASN_U32;
-}
-
 /* Fills r, of which kind, mode and op are set. IndexError (unless pieces check their
  * indices), ValueError. */
 ASN_CHECK_RESULT asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self,

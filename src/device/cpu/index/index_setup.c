@@ -3,6 +3,7 @@
  * the rest is a run that moves as it is.
  */
 #include "device/cpu/index/index_run.h"
+#include "device/cpu/index/index_add.h"
 #include "device/cpu/kernels.h"
 
 #include "device/cpu/index/bounds.h"
@@ -124,8 +125,7 @@ static void fold_ones(asnd_index_run *r) {
 bool asn_index_is_simple(const asnd_index_run *r) {
     if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
     return r->kind != ASN_MOVE_ACCUMULATE ||
-           (r->op == ASN_OP_ADD && r->loop == r->dtype &&
-            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || asn_index_is_word(r->dtype)));
+           (r->op == ASN_OP_ADD && r->loop == r->dtype && asn_index_adds_get(r->dtype));
 }
 
 /* move_pairs in index.c takes these; the rest goes by offsets (block_offsets), which is
