@@ -76,8 +76,9 @@ sleep 3; poweroff -f
 INIT
 chmod +x "$tree/init"
 
-# ---- the disc. Kept from the kernel: tiles (600), which Bochs does not let it withhold, fast short moves (580), whose overlapping copies
-# Bochs gets wrong, and paging on five levels, which its system management mode forgets.
+# ---- the disc. Kept from the kernel: tiles (600), which it cannot withhold from programs without XFD and then sets a wrong XCR0; fast short
+# moves (580), with which it faults on and on early in its start (why is not known: rep movsb is right in programs, overlapping, too); and
+# paging on five levels, which Bochs' system management mode forgets.
 mkdir -p "$work/disc/isolinux"
 cp "$packages"/usr/lib/ISOLINUX/isolinux.bin "$packages"/usr/lib/syslinux/modules/bios/ldlinux.c32 "$work/disc/isolinux"
 cp "$packages"/boot/vmlinuz-* "$work/disc/vmlinuz"

@@ -54,7 +54,7 @@ emulator_bochs() {
     (
         cd "$work/source"
         ./configure --enable-cpu-level=6 --enable-x86-64 --enable-avx --enable-evex --enable-amx --enable-all-optimizations \
-            --disable-docbook --disable-plugins --disable-show-ips --with-nogui
+            --disable-docbook --disable-plugins --with-nogui
         make -j "${JOBS:-$(nproc)}"
     ) >"$work/bochs.log" 2>&1 || { tail -n 20 "$work/bochs.log" >&2; return 1; }
     cp "$work/source/bochs" "$work/bochs"
