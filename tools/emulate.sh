@@ -69,8 +69,8 @@ run() { # NAME COMMAND...: its output is in a file, of which the last lines are 
 }
 echo "== on a processor with $(grep -m 1 ^flags /proc/cpuinfo | grep -oE ' (avx512|amx)[a-z0-9_]*' | tr -d '\n')"
 # What base/cpu.c asks for.
-for flag in avx512f avx512dq avx512bw avx512vl; do grep -qw $flag /proc/cpuinfo || echo "== 1: no $flag here"; done
-. /job
+for flag in avx512f avx512dq avx512bw avx512vl; do grep -qw $flag /proc/cpuinfo || { echo "== 1: no $flag here"; missing=1; }; done
+[ -n "$missing" ] || . /job
 echo "== end"
 sleep 3; poweroff -f
 INIT
@@ -83,8 +83,9 @@ mkdir -p "$work/disc/isolinux"
 cp "$packages"/usr/lib/ISOLINUX/isolinux.bin "$packages"/usr/lib/syslinux/modules/bios/ldlinux.c32 "$work/disc/isolinux"
 cp "$packages"/boot/vmlinuz-* "$work/disc/vmlinuz"
 (cd "$tree" && find . | "$busybox" cpio -o -H newc 2>/dev/null) >"$work/disc/initrd"
+options="quiet mitigations=off nokaslr nosmp nolapic nowatchdog no5lvl clearcpuid=580,600 clocksource=jiffies random.trust_cpu=on"
 printf '%s\n' "default test" "prompt 0" "timeout 1" "label test" " kernel /vmlinuz" \
-    " append initrd=/initrd console=ttyS0,115200n8 quiet mitigations=off nokaslr nosmp nolapic nowatchdog no5lvl clearcpuid=580,600 clocksource=jiffies random.trust_cpu=on" \
+    " append initrd=/initrd console=ttyS0,115200n8 $options" \
     >"$work/disc/isolinux/isolinux.cfg"
 LD_LIBRARY_PATH=$(echo "$packages"/usr/lib/*-linux-gnu) "$packages/usr/bin/xorriso" -as mkisofs -quiet -o "$work/disc.iso" \
     -b isolinux/isolinux.bin -c isolinux/boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table "$work/disc" 2>"$work/disc.log"
@@ -110,10 +111,10 @@ timeout "${DEADLINE:-7200}" "$work/bochs" -q -f "$work/machine" </dev/null >"$wo
 emulator=$!
 trap 'kill $emulator 2>/dev/null || true' EXIT
 shown=0
-show() { # the whole lines that came since
+show() { # the whole lines that came since, but the kernel's
     local lines
     lines=$(wc -l <"$work/said")
-    head -n "$lines" "$work/said" | tail -n +$((shown + 1)) | tr -d '\r' | grep -vE '^== end|reboot: ' || true
+    head -n "$lines" "$work/said" | tail -n +$((shown + 1)) | tr -d '\r' | grep -vE '^== end|^\[ *[0-9]+\.[0-9]+\] ' || true
     shown=$lines
 }
 while kill -0 $emulator 2>/dev/null && ! grep -qE '^== end|Kernel panic' "$work/said"; do
