@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full test-torch fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts docs docs-links screenshots lint format install clean setup ctest
+.PHONY: build demo test test-full test-torch test-avx512 fuzz numpy-suite numpy-typing newcomers wheels mutants bench bench-quick bench-peers counts docs docs-links screenshots lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -83,7 +83,7 @@ fuzz: $(BUILD)/build.ninja build
 # Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
 # on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
 # clang, a device that runs behind its launches (alone, and in an NPU's place), other Pythons, all of the tests with PyTorch for Ascend,
-# the HTML pages in a browser and pictures of the site, NumPy's typing tests.
+# the HTML pages in a browser and pictures of the site, NumPy's typing tests, AVX-512 in an emulator where the processor lacks it.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
@@ -93,6 +93,7 @@ test-full: test
 	$(MAKE) newcomers
 	$(MAKE) test-torch
 	tests/llama/run.sh
+	[ "$$(uname -m)" != x86_64 ] || grep -qw avx512f /proc/cpuinfo || $(MAKE) test-avx512
 	$(BUILD)/tests/c/test_cpu_math full
 	$(PY) tools/check_rows.py build build/check_rows
 	ASNUMPY_FUSE=0 $(PYTEST)
@@ -105,6 +106,11 @@ test-full: test
 	ASNUMPY_CPU_LAUNCH_DELAY_US=1 $(PYTEST)
 	ASNUMPY_CPU_LAUNCH_DELAY_US=1 ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) \
 	  ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent $(PYTEST)
+
+# The loops and the machine code that only AVX-512 runs, in an emulated processor (tools/emulate.sh): an hour on one core.
+test-avx512: $(BUILD)/build.ninja
+	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet
+	bash tools/emulate.sh
 
 # PyTorch's torch_npu, unchanged, on the CPU device (tests/torch): programs, examples, and all of PyTorch's samples of its
 # operators, modules and optimisers (make test runs those that are marked smoke). install.sh says where that cannot be.
