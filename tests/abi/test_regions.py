@@ -99,10 +99,11 @@ def test_deformable_errors():
 
 def roi_weights(start, length, pooled, samples, size):
     """Rows of one axis' weights, as torchvision's roi_align samples it."""
-    count = samples if samples > 0 else math.ceil(length / pooled)
+    part = length / pooled  # in torchvision's order: a sample may lie on the image's edge
+    count = samples if samples > 0 else math.ceil(part)
     rows = np.zeros((pooled, size))
     for p, s in itertools.product(range(pooled), range(max(count, 0))):
-        at = start + (p + (s + 0.5) / count) * length / pooled
+        at = start + p * part + (s + 0.5) * part / count
         if at < -1 or at > size:
             continue
         at = max(at, 0)
