@@ -40,8 +40,9 @@ void asn_set_arrival_hook(void (*arrival)(void));
  * and the name of an operation that raised them (static string). Enabled by
  * asn_set_fp_checks.
  *
- * What a call raised is kept until its caller asks. Where calls are serial nobody calls
- * in between; else who gives the library's lock back takes what is there for its thread.
+ * What a call raised is kept until its caller asks. Where calls are serial and nobody
+ * waits for the library's lock nobody calls in between; else who gives it back takes what
+ * is there for its thread.
  */
 extern uint32_t asn_fp_exceptions; /* of fp.c; here so that a look costs no call */
 uint32_t asn_fp_take_raised(const char **op_name);

@@ -191,10 +191,30 @@ void asn_lock_slow(void) {
     arrive();
 }
 
+/* Who wants the lock may have it. */
+static void give_back(void) {
+    bool serial = asn_lock_state.serial;
+    if (serial) pthread_mutex_lock(&mutex);
+    store(&asn_lock_state.owner, NULL);
+    if (serial) {
+        choose_heir();
+        pthread_cond_broadcast(&freed);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+/* What the call raised becomes its thread's: an heir may be in before it asks, also where
+ * calls are serial, and would report it as what ran under other modes than its own. */
+void asn_unlock_slow(void) {
+    if (asn_fp_exceptions) asn_fp_keep_own();
+    give_back();
+}
+
 int asn_lock_suspend(void) {
     int depth = asn_lock_state.depth;
+    if (!asn_lock_state.serial && asn_fp_exceptions) asn_fp_keep_own();
     asn_lock_state.depth = 1;
-    asn_unlock_slow();
+    give_back();
     return depth;
 }
 
@@ -251,16 +271,4 @@ static void after_fork_in_child(void) {
 
 __attribute__((constructor)) static void handle_forks(void) {
     asn_forks_handle(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-void asn_unlock_slow(void) {
-    bool serial = asn_lock_state.serial;
-    if (!serial && asn_fp_exceptions) asn_fp_keep_own();
-    if (serial) pthread_mutex_lock(&mutex);
-    store(&asn_lock_state.owner, NULL);
-    if (serial) {
-        choose_heir();
-        pthread_cond_broadcast(&freed);
-    }
-    pthread_mutex_unlock(&mutex);
 }

@@ -61,6 +61,7 @@ m.{reducing}.reduce(a, axis=0, out=o), o
 m.{reducing}.accumulate(a, axis=0, out=z), z
 m.{binary}.outer(a, v[, dtype={dtype}])
 m.{binary}.at(z, ({positions},), {small number}), z
+m.{binary}.at(z, {positions}, a[:1]), z
 m.sort(a[, axis={axis or all}][, kind={kind}])
 m.argsort(a, axis={axis or all}, kind='stable')
 m.unique(a[, return_index={bool}][, return_inverse={bool}][, return_counts={bool}][, equal_nan={bool}])

@@ -4,7 +4,7 @@
 
 Shapes are drawn around the sizes at which the engines take turns (a vector, a few, small ones, panels), so that each
 of them meets the others' operands: plain products, results that are given, batches, halves by float32, weights of
-int8 with scales, sparse matrices, and products that autocast narrows. Each element may be off by so many
+int8 with scales, sparse matrices, products that autocast narrows, and attention over a cache. Each element may be off by so many
 roundings of its row's and column's absolute values; where these are infinite or NaN the element is what IEEE says.
 A failure is printed with its seed, and `--replay SEED` shows it. tests/python/test_fuzz_products.py runs some for ever.
 """
@@ -265,7 +265,42 @@ def narrowed(c):
     )
 
 
-KINDS = [plain, plain, plain, mixed, mixed, vectors, weights, sparse, narrowed]
+def attention(c):
+    """Of a cache's last tokens: few queries, which read keys as they lie, and more, by products; in rows or blocks."""
+    dtype = c.rng.choice([*FLOATS[:2], *HALVES])
+    kv, group, size = (
+        c.rng.choice([1, 2, 3]),
+        c.rng.choice([1, 2, 4, 9]),
+        c.rng.choice([1, 8, 40, 64, 130]),
+    )
+    rows = c.rng.choice([1, 1, 1, 2, 3, 8, 9, 40, 130])
+    keys = rows + c.rng.choice([0, 1, 15, 16, 100, 511, 1030])
+    options = {"block_size": 16, "blocks": keys // 16 + 1} if c.rng.random() < 0.5 else {}
+    c.words = [f"{kv} x {group} heads of {size}, {rows} of {keys} tokens, {dtype}, {options}"]
+    k, v, q = (
+        c.numbers.standard_normal((h, n, size)).astype(dtype)
+        for h, n in ((kv, keys), (kv, keys), (kv * group, rows))
+    )
+    cache = asnumpy.nn.KVCache(1, kv, size, dtype=asnumpy.dtype(dtype), **options)
+    cache.update(0, asnumpy.array(k)[None], asnumpy.array(v)[None], 0)
+    got = cache.attention(0, asnumpy.array(q)[None]).to_numpy()[0].astype(float)
+    k, v, q = (x.astype(float).repeat(r, 0) for x, r in ((k, group), (v, group), (q, 1)))
+    scores = q @ k.swapaxes(1, 2) / size**0.5
+    scores[:, np.arange(keys) > np.arange(keys - rows, keys)[:, None]] = -np.inf
+    share = np.exp(scores - scores.max(-1, keepdims=True))
+    want = share / share.sum(-1, keepdims=True) @ v
+    unit = ROUNDING["E" if dtype == BF16 else dtype.char]
+    # Scores of d terms move exponentials by as much; sums are of float32 at least, the result is rounded once.
+    sums = (
+        (16 + size**0.5)
+        * ROUNDING["d" if dtype.char == "d" else "f"]
+        * max(1.0, np.abs(scores[np.isfinite(scores)]).max())
+    )
+    error = np.abs(got - want) - unit * np.abs(want) - 4 * sums * np.abs(v).max()
+    return f"off by {np.abs(got - want).max()}" if not (error <= 0).all() else None
+
+
+KINDS = [plain, plain, plain, mixed, mixed, vectors, weights, sparse, narrowed, attention]
 
 
 def compare(seed):

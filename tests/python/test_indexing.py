@@ -285,6 +285,9 @@ def test_indices_are_checked_where_no_element_moves():
         "maximum.at": lambda lib, a: lib.maximum.at(a, lib.array([-4]), 1.0),
         "add.at, empty axis": lambda lib, a: lib.add.at(a[:0], [0], 1.0),
         "add.at, two": lambda lib, a: lib.add.at(lib.zeros((2, 3, 0)), ([0, 1], [2, 3]), 1.0),
+        "add.at, another shape": lambda lib, a: lib.add.at(
+            lib.zeros((0, 3)), [0], lib.ones((0, 3))
+        ),
         "add.at in bounds": lambda lib, a: lib.add.at(a, [2], 1.0),
         "add.at of nothing": lambda lib, a: lib.add.at(a, lib.array([], dtype=int), 1.0),
     }

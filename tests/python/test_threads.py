@@ -142,7 +142,8 @@ def test_the_kinds_of_work_alone():
 
 @pytest.mark.filterwarnings("error")
 def test_threads_do_all_kinds_of_work_at_once():
-    assert run([f for f in WORK if works_there(f)]) == []
+    # Exceptions that went to another thread, which had waited for the lock, were one run in twenty.
+    assert [f for _ in range(10) for f in run([f for f in WORK if works_there(f)])] == []
 
 
 @pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators report no exceptions")

@@ -290,6 +290,8 @@ asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_it
             status = asn_exponents_check(value, NULL, loop);
         if (!status && value)
             status = spread_value(&p, value, asn_op_operand(op, 1, loop), &values);
+        /* NumPy's at looks at the indices first, unlike its assignment. */
+        if (status == ASN_ERR_VALUE) status = asn_index_plan_failure(&p, status);
         if (!status) {
             bool direct = value && asn_fuse_enabled() && asn_acl.aclnnxUpdateAt &&
                           asn_op_result(op, loop) == loop && p.num_arrays &&

@@ -23,7 +23,11 @@ typedef struct {
     int64_t y_row, y_plane; /* in Y: from a row, from a filter to the next */
 } asnd_conv_flat;
 
-enum { ASN_CONV_SLACK = 64 /* bytes */ };
+enum {
+    ASN_CONV_SLACK = 64, /* bytes */
+    ASN_CONV_VECS = 4    /* vectors of positions of a lone filter, whose sums would else
+                            wait for each other; of several fewer fit the registers */
+};
 
 /* What one instruction set has for a dtype. */
 typedef struct asnd_conv_loops {

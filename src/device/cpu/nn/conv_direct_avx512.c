@@ -11,8 +11,6 @@
 
 #include <immintrin.h>
 
-enum { MOST_VECS = 4 }; /* of one filter, whose sums would wait for each other */
-
 #define NAME(f) f##_f32
 #define T       float
 #define V       __m512

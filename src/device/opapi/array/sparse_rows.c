@@ -18,6 +18,8 @@
 #include "device/cpu/threads.h"
 #include "device/opapi/core/packed.h"
 
+enum { TASKS = 64 }; /* that threads share, of rows of a gradient or of bags */
+
 /* The error of an index; `what` names it. */
 static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
     return asn_error_set(ASN_ERR_INDEX, "%s %lld is out of bounds for %lld rows", what,
@@ -29,7 +31,7 @@ static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
  */
 
 /* (*counts)[row] = how often each of `rows` rows is named by index[0 .. n); all indices
- * are checked on the way. One element more is there. */
+ * are checked on the way. */
 static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_tmp *tmp,
                             int64_t **counts) {
     *counts = asn_tmp_alloc(tmp, ((size_t)rows + 1) * sizeof **counts);
@@ -67,12 +69,11 @@ typedef struct {
     int64_t rows, width, padding;
     bool averages, failed; /* failed: out of memory */
 } row_sums;
-enum { ROW_TASKS = 64 };
 
 static void sum_rows(void *ctx, int64_t task) {
     row_sums *j = ctx;
     const asnd_kernels *by = asn_kernels_get();
-    const int64_t w = j->width, end = (task + 1) * j->rows / ROW_TASKS;
+    const int64_t w = j->width, end = (task + 1) * j->rows / TASKS;
     const int64_t from = w * asn_itemsize(j->grad->dtype),
                   to = w * asn_itemsize(j->out->dtype);
     double *sum = asn_scratch_take(2 * (size_t)w * sizeof *sum);
@@ -80,7 +81,7 @@ static void sum_rows(void *ctx, int64_t task) {
         __atomic_store_n(&j->failed, true, __ATOMIC_RELAXED);
         return;
     }
-    for (int64_t r = task * j->rows / ROW_TASKS; r < end; r++) {
+    for (int64_t r = task * j->rows / TASKS; r < end; r++) {
         const int64_t first = r ? j->ends[r - 1] : 0, last = j->ends[r];
         const double count = j->averages && last > first ? (double)(last - first) : 1;
         memset(sum, 0, (size_t)w * sizeof *sum);
@@ -116,7 +117,7 @@ static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tm
                   .width = width,
                   .padding = p->arg[3].i,
                   .averages = p->arg[4].i != 0};
-    asn_pool_run(sum_rows, &j, ROW_TASKS, 0.5 * (double)(n + rows) * (double)width);
+    asn_pool_run(sum_rows, &j, TASKS, 0.5 * (double)(n + rows) * (double)width);
     if (j.failed) return asn_error_set(ASN_ERR_MEMORY, "no memory for a row's sum");
     return asn_packed_done(e, p, 5, &out);
 }
@@ -160,7 +161,6 @@ typedef struct {
     int64_t rows, width, num_indices, end, bags, padding, mode;
     bool failed;
 } bags;
-enum { BAG_TASKS = 64 };
 
 static int64_t end_of(const bags *b, int64_t bag) {
     return bag + 1 < b->bags ? b->offset[bag + 1] : b->end;
@@ -225,8 +225,8 @@ static void some_bags(void *ctx, int64_t task) {
         __atomic_store_n(&b->failed, true, __ATOMIC_RELAXED);
         return;
     }
-    const int64_t end = (task + 1) * b->bags / BAG_TASKS;
-    for (int64_t bag = task * b->bags / BAG_TASKS; bag < end; bag++)
+    const int64_t end = (task + 1) * b->bags / TASKS;
+    for (int64_t bag = task * b->bags / TASKS; bag < end; bag++)
         one_bag(b, bag, room);
     asn_scratch_give(room);
 }
@@ -274,7 +274,7 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
               .mode = p->arg[4].i};
     if (p->arg[7].i) b.end = b.offset[count]; /* what comes after it is in no bag */
     ASN_TRY(check_bags(&b));
-    asn_pool_run(some_bags, &b, BAG_TASKS, 0.5 * (double)(n + count) * (double)width);
+    asn_pool_run(some_bags, &b, TASKS, 0.5 * (double)(n + count) * (double)width);
     if (b.failed) return asn_error_set(ASN_ERR_MEMORY, "no memory for a row's sum");
     ASN_TRY(asn_packed_done(e, p, 9, &out));
     ASN_TRY(store_positions(e, p->at[10], b.bag_of, n));
