@@ -28,7 +28,8 @@ enum {
     TIMES = 4,       /* rows by halves that the matrix has so many times of, at least: of
                         a square's, each is widened once either way */
     ROWS = 64,       /* of a matrix of float32 or float64, at least: threads share them */
-    BY_DOTS = 1 << 14 /* elements of a task of the processor's dot products */
+    BY_DOTS = 1 << 14, /* elements of a task of the processor's dot products */
+    AHEAD = 8          /* rows that are asked for early */
 };
 
 typedef struct {
@@ -43,11 +44,16 @@ typedef struct {
     int64_t tile;              /* rows of a direct_task */
 } few;
 
-/* Some elements of a row as float32. */
+/* Some elements of a row as float32. Of a part of each row, the rows to come are asked
+ * for: they are far apart, and the processor sees no stride beyond a page. */
 static void widen(const void *matrix, int64_t row, int64_t col, int64_t count,
                   float *to) {
     const few *h = matrix;
-    const char *from = h->x + row * h->row + col * asn_itemsize(h->dtype);
+    const int item = asn_itemsize(h->dtype);
+    const char *from = h->x + row * h->row + col * item;
+    if (count < h->cols && row + AHEAD < h->rows)
+        for (int64_t at = 0; at < count * item; at += 64)
+            __builtin_prefetch(from + AHEAD * h->row + at);
     asn_kernels_get()->cast[h->dtype][ASN_F32](count, to, from, NULL, NULL);
 }
 

@@ -5,7 +5,9 @@
  * widened to int16 and packed, a by slabs of six rows, b by panels of sixteen columns,
  * pairs of k together, so that one instruction (pmaddwd) multiplies and adds a pair:
  * exact in int32. A piece of k of a panel stays in L1, that of a block of slabs in L2.
- * Tasks are groups of panels and parts of the rows, cut by the shape alone.
+ * Tasks are groups of panels and parts of the rows, cut by the shape alone. Where b's
+ * rows or columns are contiguous, whole panels are packed by the context's loops, as
+ * pack_panel does it, all panels of a group together: a line of b's memory is read once.
  */
 #include "device/cpu/gemm/gemm_int8.h"
 
@@ -72,22 +74,48 @@ static void pack_slab(void *ctx, int64_t task) {
     }
 }
 
-/* Rows [from, from + count) of b, columns [j, j + columns), as pairs. */
-static void pack_panel(const char *b, int64_t row, int64_t col, int64_t count,
-                       int64_t columns, int16_t *panel) {
-    if (columns < ASN_INT8_COLUMNS || count % 2)
-        memset(panel, 0,
-               (size_t)((count + 1) / 2 * 2 * ASN_INT8_COLUMNS) * sizeof *panel);
-    for (int64_t i = 0; i < count; i++) {
-        const int8_t *from = (const int8_t *)b + i * row;
-        int16_t *to = panel + i / 2 * 2 * ASN_INT8_COLUMNS + i % 2;
-        if (col == 1)
-            for (int64_t c = 0; c < columns; c++)
-                to[2 * c] = from[c];
-        else
-            for (int64_t c = 0; c < columns; c++)
-                to[2 * c] = from[c * col];
+/* Rows [from, count) of a piece of b, columns [0, columns), as pairs. */
+static void pack_panel(const char *b, int64_t row, int64_t col, int64_t from,
+                       int64_t count, int64_t columns, int16_t *panel) {
+    int16_t *to = panel + from * ASN_INT8_COLUMNS;
+    memset(to, 0, (size_t)((count - from + 1) / 2 * 2 * ASN_INT8_COLUMNS) * sizeof *to);
+    for (int64_t i = from; i < count; i++) {
+        to = panel + i / 2 * 2 * ASN_INT8_COLUMNS + i % 2;
+        for (int64_t c = 0; c < columns; c++)
+            to[2 * c] = *(const int8_t *)(b + i * row + c * col);
     }
+}
+
+void asn_int8_weave_baseline(int64_t pairs, int64_t panels, const char *b, int64_t row,
+                             int16_t *packed, int64_t step) {
+    for (int64_t i = 0; i < panels; i++)
+        pack_panel(b + i * ASN_INT8_COLUMNS, row, 1, 0, 2 * pairs, ASN_INT8_COLUMNS,
+                   packed + i * step);
+}
+
+void asn_int8_turn_baseline(int64_t sixteens, const char *b, int64_t col, int16_t *panel) {
+    pack_panel(b, 1, col, 0, 16 * sixteens, ASN_INT8_COLUMNS, panel);
+}
+
+/* `count` rows of some columns of b, as panels of PIECE rows. */
+static void pack_group(const char *b, int64_t row, int64_t col, int64_t count,
+                       int64_t columns, int16_t *packed) {
+    const asnd_context *context = asn_context_get();
+    const int64_t whole = columns / ASN_INT8_COLUMNS * ASN_INT8_COLUMNS;
+    int64_t done = 0; /* rows of whole panels */
+    if (col == 1) {
+        context->int8_weave(count / 2, whole / ASN_INT8_COLUMNS, b, row, packed,
+                            ASN_INT8_COLUMNS * PIECE);
+        done = count / 2 * 2;
+    } else if (row == 1) {
+        for (int64_t at = 0; at < whole; at += ASN_INT8_COLUMNS)
+            context->int8_turn(count / 16, b + at * col, col, packed + at * PIECE);
+        done = count / 16 * 16;
+    }
+    for (int64_t at = 0; at < columns; at += ASN_INT8_COLUMNS)
+        pack_panel(b + at * col, row, col, at < whole ? done : 0, count,
+                   columns - at < ASN_INT8_COLUMNS ? columns - at : ASN_INT8_COLUMNS,
+                   packed + at * PIECE);
 }
 
 /* Sums of one tile into c, onto what former pieces of k left. */
@@ -155,10 +183,7 @@ static void run_task(void *ctx, int64_t task) {
     int16_t *packed = (int16_t *)(void *)(memory + (64 - ((uintptr_t)memory & 63)) % 64);
     for (int64_t from = 0; from < r->k; from += PIECE) {
         int64_t count = r->k - from < PIECE ? r->k - from : PIECE;
-        for (int64_t at = 0; at < columns; at += ASN_INT8_COLUMNS)
-            pack_panel(b + from * row + (j + at) * col, row, col, count,
-                       columns - at < ASN_INT8_COLUMNS ? columns - at : ASN_INT8_COLUMNS,
-                       packed + at * PIECE);
+        pack_group(b + from * row + j * col, row, col, count, columns, packed);
         run_piece(r, slabs, c + j * r->c->strides[r->c->ndim - 1], packed, columns, from,
                   rows);
     }

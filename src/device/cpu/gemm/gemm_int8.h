@@ -20,4 +20,14 @@ void asn_int8_tile_baseline(int64_t pairs, const int16_t *a, const int16_t *pane
 void asn_int8_tile_avx2(int64_t pairs, const int16_t *a, const int16_t *panel,
                         int32_t *out);
 
+/* Private: whole panels, of pairs of rows of b, widened. weave: of contiguous rows, whose
+ * distance is `row` bytes, into `panels` panels that lie `step` elements apart. turn: of
+ * contiguous columns, `col` bytes apart, sixteen rows at a time. */
+void asn_int8_weave_baseline(int64_t pairs, int64_t panels, const char *b, int64_t row,
+                             int16_t *packed, int64_t step);
+void asn_int8_weave_avx2(int64_t pairs, int64_t panels, const char *b, int64_t row,
+                         int16_t *packed, int64_t step);
+void asn_int8_turn_baseline(int64_t sixteens, const char *b, int64_t col, int16_t *panel);
+void asn_int8_turn_avx2(int64_t sixteens, const char *b, int64_t col, int16_t *panel);
+
 #endif

@@ -1,4 +1,5 @@
-/* CPU device: a tile of int8 products by sums of pairs of int16 (see gemm_int8.h).
+/* CPU device: a tile of int8 products by sums of pairs of int16, and panels for it (see
+ * gemm_int8.h).
  *
  * Six rows times sixteen columns are twelve accumulators; two registers hold a pair of
  * rows of the panel, two a pair of a's elements and a product. Sixteen products an
@@ -69,6 +70,66 @@ void asn_int8_tile_avx2(int64_t pairs, const int16_t *a, const int16_t *panel,
     put_row(out + 3 * ASN_INT8_COLUMNS, s3);
     put_row(out + 4 * ASN_INT8_COLUMNS, s4);
     put_row(out + 5 * ASN_INT8_COLUMNS, s5);
+}
+
+/* Sixteen columns of two rows, or eight of a pair of rows twice, as int16. */
+static inline void put_pairs(int16_t *to, __m128i low, __m128i high) {
+    _mm256_store_si256((__m256i *)(void *)to, _mm256_cvtepi8_epi16(low));
+    _mm256_store_si256((__m256i *)(void *)(to + 16), _mm256_cvtepi8_epi16(high));
+}
+
+static inline __m128i load_bytes(const char *at) {
+    return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
+/* Rows are far apart, and a processor sees no stride beyond a page: those to come are
+ * asked for. */
+void asn_int8_weave_avx2(int64_t pairs, int64_t panels, const char *b, int64_t row,
+                         int16_t *packed, int64_t step) {
+    enum { AHEAD = 8 };
+    for (int64_t p = 0; p < pairs; p++, b += 2 * row, packed += 2 * ASN_INT8_COLUMNS)
+        for (int64_t i = 0; i < panels; i++) {
+            const char *at = b + i * ASN_INT8_COLUMNS;
+            const __m128i x = load_bytes(at), y = load_bytes(at + row);
+            if (i % 4 == 0 && p + AHEAD / 2 < pairs) {
+                __builtin_prefetch(at + AHEAD * row);
+                __builtin_prefetch(at + AHEAD * row + row);
+            }
+            put_pairs(packed + i * step, _mm_unpacklo_epi8(x, y),
+                      _mm_unpackhi_epi8(x, y));
+        }
+}
+
+/* Eight pairs of eight columns: a pair of each column in turn. */
+static inline void turn_square(const char *b, int64_t col, int16_t *to) {
+    __m128i x[8], y[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = load_bytes(b + i * col);
+    for (int i = 0; i < 4; i++) { /* y[i], y[i + 4]: pairs 0-3, 4-7 of columns i, i + 4 */
+        y[i] = _mm_unpacklo_epi16(x[i], x[i + 4]);
+        y[i + 4] = _mm_unpackhi_epi16(x[i], x[i + 4]);
+    }
+    for (int i = 0; i < 8; i += 4) { /* pairs i, i + 1 and i + 2, i + 3 of four columns */
+        for (int j = 0; j < 2; j++) {
+            x[i + j] = _mm_unpacklo_epi16(y[i + j], y[i + j + 2]);
+            x[i + j + 2] = _mm_unpackhi_epi16(y[i + j], y[i + j + 2]);
+        }
+    }
+    for (int i = 0; i < 8; i += 2) {
+        const __m128i low = _mm_unpacklo_epi16(x[i], x[i + 1]);
+        const __m128i high = _mm_unpackhi_epi16(x[i], x[i + 1]);
+        int16_t *at = to + i * 2 * ASN_INT8_COLUMNS;
+        _mm256_store_si256((__m256i *)(void *)at, _mm256_cvtepi8_epi16(low));
+        at += 2 * ASN_INT8_COLUMNS;
+        _mm256_store_si256((__m256i *)(void *)at, _mm256_cvtepi8_epi16(high));
+    }
+}
+
+void asn_int8_turn_avx2(int64_t sixteens, const char *b, int64_t col, int16_t *panel) {
+    for (int64_t i = 0; i < sixteens; i++, b += 16, panel += 16 * ASN_INT8_COLUMNS) {
+        turn_square(b, col, panel);
+        turn_square(b + 8 * col, col, panel + 16);
+    }
 }
 
 #endif
