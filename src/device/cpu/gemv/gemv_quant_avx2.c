@@ -1,9 +1,9 @@
 /* CPU device: inner products of quantised lines with AVX2 (see gemv_quant.h).
  *
- * A block of 32 elements is widened in registers, multiplied by the vector's and summed
- * in eight lanes, which are added to the line's sums times the block's scale. Four lines
- * at once, a quarter of all of them apart, share the vector's elements and have reads
- * under way together (gemv.inc). Figures: docs/design/0021-products.md.
+ * Blocks of 32 elements are widened in registers, multiplied by the vector's and summed
+ * in eight lanes over a group, and these are added to the line's times its scale. Four
+ * lines at once, a quarter of all of them apart, share the vector's elements and have
+ * reads under way together (gemv.inc). Figures: docs/design/0021-products.md.
  */
 #include "device/cpu/gemv/gemv_quant.h"
 
@@ -43,19 +43,17 @@ INLINE __m256 eight_at(const uint8_t *x) {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x)));
 }
 
-/* The sum over a block of its elements times v's. */
-INLINE __m256 block_sum(const uint8_t *x, int64_t at, bool nibbles, const __m256 v[4]) {
-    __m256 sum;
+/* sum + a block's elements times v's. */
+INLINE __m256 add_block(__m256 sum, const uint8_t *x, int64_t at, bool nibbles,
+                        const __m256 v[4]) {
     if (nibbles) {
         const __m256i bytes = bytes_of(x + at / 2);
-        sum = _mm256_mul_ps(eight_of(bytes, 0), v[0]);
-        for (int part = 1; part < 4; part++)
+        for (int part = 0; part < 4; part++)
             sum = _mm256_fmadd_ps(eight_of(bytes, part), v[part], sum);
-        return sum;
+    } else {
+        for (int part = 0; part < 4; part++)
+            sum = _mm256_fmadd_ps(eight_at(x + at + 8 * part), v[part], sum);
     }
-    sum = _mm256_mul_ps(eight_at(x + at), v[0]);
-    for (int part = 1; part < 4; part++)
-        sum = _mm256_fmadd_ps(eight_at(x + at + 8 * part), v[part], sum);
     return sum;
 }
 
@@ -71,35 +69,40 @@ INLINE void some_dots(const asnd_quant *q, int count, int64_t line, int64_t apar
     const uint8_t *x = q->x + line * q->line;
     const float *v = q->v + vector * q->length;
     float *out = q->out + vector * q->out_row + line;
+    const float *scale = q->scale.data + line * q->scale.line,
+                *offset = q->offset.data + line * q->offset.line;
     __m256 sums[4];
     for (int r = 0; r < count; r++)
         sums[r] = _mm256_setzero_ps();
-    for (int64_t g = 0, at = 0; at < q->length; g++) {
-        __m256 scale[4], offset[4];
-        for (int r = 0; r < count; r++) {
-            const int64_t i = line + r * apart;
-            scale[r] = _mm256_broadcast_ss(q->scale.data + i * q->scale.line +
-                                           g * q->scale.step);
-            if (offsets)
-                offset[r] = _mm256_broadcast_ss(q->offset.data + i * q->offset.line +
-                                                g * q->offset.step);
-        }
+    for (int64_t at = 0; at < q->length;) {
         const int64_t end = at + q->group < q->length ? at + q->group : q->length;
+        __m256 all = _mm256_setzero_ps(), group[4];
+        for (int r = 0; r < count; r++)
+            group[r] = _mm256_setzero_ps();
         for (; at < end; at += ASN_QUANT_BLOCK) {
             __m256 part[4];
             for (int k = 0; k < 4; k++)
                 part[k] = _mm256_loadu_ps(v + at + 8 * k);
-            const __m256 all = _mm256_add_ps(_mm256_add_ps(part[0], part[1]),
-                                             _mm256_add_ps(part[2], part[3]));
+            if (offsets)
+                all = _mm256_add_ps(all, _mm256_add_ps(_mm256_add_ps(part[0], part[1]),
+                                                       _mm256_add_ps(part[2], part[3])));
             for (int r = 0; r < count; r++) {
                 const uint8_t *from = x + r * apart * q->line;
                 _mm_prefetch((const void *)(from + (nibbles ? at / 2 : at) + AHEAD),
                              _MM_HINT_T0);
-                __m256 sum = block_sum(from, at, nibbles, part);
-                if (offsets) sum = _mm256_fmadd_ps(offset[r], all, sum);
-                sums[r] = _mm256_fmadd_ps(sum, scale[r], sums[r]);
+                group[r] = add_block(group[r], from, at, nibbles, part);
             }
         }
+        for (int r = 0; r < count; r++) {
+            const int64_t i = r * apart;
+            if (offsets)
+                group[r] = _mm256_fmadd_ps(
+                    _mm256_broadcast_ss(offset + i * q->offset.line), all, group[r]);
+            sums[r] = _mm256_fmadd_ps(
+                group[r], _mm256_broadcast_ss(scale + i * q->scale.line), sums[r]);
+        }
+        scale += q->scale.step;
+        offset += q->offset.step;
     }
     for (int r = 0; r < count; r++)
         out[r * apart] = sum_of(sums[r]);
