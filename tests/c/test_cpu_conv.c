@@ -1,8 +1,8 @@
 /* Convolution from X to Y (conv.h, conv_direct.h) against sums in float64: strides,
  * dilations, paddings, groups and depths at random, with channels and filters that are no
  * multiple of a block and rows below and above a tile; pictures larger than a slab. One
- * thread and three give the same bits, and infinities and NaNs occur where a window has
- * them and not beside it. */
+ * thread and three give the same bits, from bfloat16 too, and infinities and NaNs occur
+ * where a window has them and not beside it. */
 #include "check.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@
 typedef struct {
     asnd_conv g;
     asn_dtype dt;
+    bool halves; /* X and the weight are read as bfloat16 */
     int64_t nx, nw, ny;
     void *x, *w, *bias, *y;
 } convolution;
@@ -94,9 +95,28 @@ static double expected(const convolution *c, int64_t i, double *size) {
 
 static int64_t refused;
 
+/* The upper halves of n float32: exact, where numbers() was told to round. */
+static uint16_t *halves_of(const void *x, int64_t n) {
+    uint16_t *to = malloc((size_t)n * sizeof *to);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i, (const char *)x + 4 * i + 2, sizeof *to);
+    return to;
+}
+
+/* From bfloat16, which the numbers are then. */
+static asn_status run_halves(const convolution *c) {
+    uint16_t *x = halves_of(c->x, c->nx), *w = halves_of(c->w, c->nw);
+    const asn_status status = asn_conv_of_halves(&c->g, x, w, c->bias, c->y);
+    free(x);
+    free(w);
+    return status;
+}
+
 /* false: it is one of products, and there is no BLAS. */
 static bool run(convolution *c) {
-    const asn_status status = asn_conv_to_y(&c->g, c->dt, c->x, c->w, c->bias, c->y);
+    const asn_status status =
+        c->halves ? run_halves(c)
+                  : asn_conv_to_y(&c->g, c->dt, c->x, c->w, c->bias, c->y);
     refused += status == ASN_ERR_RUNTIME;
     CHECK(status == ASN_OK || status == ASN_ERR_RUNTIME);
     return status == ASN_OK;
@@ -169,6 +189,35 @@ static void test_random(void) {
     }
 }
 
+static void round_to_halves(void *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        memset((char *)x + 4 * i, 0, 2);
+}
+
+/* By the processor's dot products of bfloat16, where it has them. */
+static void test_halves(void) {
+    int tested = 0;
+    for (int k = 0; k < 40; k++) {
+        convolution c;
+        asnd_conv g = random_geometry();
+        g.groups = 1 + random_below(2);
+        g.cx = 16 + random_below(50);
+        g.cy = 120 + random_below(30);
+        if (!init(&c, ASN_F32, g)) continue;
+        c.halves = asn_conv_takes_halves(&c.g);
+        tested += c.halves;
+        round_to_halves(c.x, c.nx);
+        round_to_halves(c.w, c.nw);
+        if (k % 5 == 0) {
+            put(&c, c.x, random_below(c.nx), k % 2 ? INFINITY : -INFINITY);
+            put(&c, c.w, random_below(c.nw), INFINITY);
+        }
+        if (c.halves && compare(&c, 1) && k % 4 == 0) compare_threads(&c);
+        fini(&c);
+    }
+    printf("%d convolutions by dot products of bfloat16\n", tested);
+}
+
 /* Bands and parts of filters; slabs of pictures, of rows of one, of columns of a row. */
 static void test_large(void) {
     static const asnd_conv cases[] = {
@@ -192,6 +241,7 @@ static void test_large(void) {
 int main(void) {
     asn_pool_set_threads(3);
     test_random();
+    test_halves();
     test_large();
     if (refused)
         printf("no BLAS here: %lld convolutions are not tested\n", (long long)refused);

@@ -101,13 +101,17 @@ static void test_failing_allocations(void) {
 
 int main(void) {
     asn_pool_set_threads(2);
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 300; i++) {
+        turned = i % 2;
         test_product(1 + random_below(3), random_below(30), random_below(40),
                      random_below(50), random_below(2), random_below(8) == 0,
                      random_below(3) == 0);
-    for (int i = 0; i < 12; i++)
+    }
+    for (int i = 0; i < 16; i++) {
+        turned = i % 2;
         test_product(1 + random_below(2), 40 + random_below(60), 20 + random_below(1500),
                      60 + random_below(120), random_below(2), false, random_below(2));
+    }
     for (int i = 0; i < 60; i++) { /* few rows, by rows and by columns */
         turned = i % 2;
         test_product(1 + random_below(3), 1 + random_below(5), 1 + random_below(200),

@@ -56,9 +56,9 @@ typedef struct {
 
     /* gemm: small products (matmul_small.h) of rows that half a register of AVX-512
      * holds, and of longer ones, both or neither NULL; tiles of float32 and float64
-     * (gemm_panels.h), or NULL; a tile and panels of int8 (gemm_int8.h); products by the processor's
-     * dot products (gemm_dot.h), those of bfloat16 with one vector, or NULL, and whether
-     * it has those of bytes and of bfloat16. */
+     * (gemm_panels.h), or NULL; a tile and panels of int8 (gemm_int8.h); products by the
+     * processor's dot products (gemm_dot.h), those of bfloat16 with one vector, or NULL,
+     * and whether it has those of bytes and of bfloat16. */
     const struct asnd_small_products *half_products, *products;
     const struct asnd_panels_kernels *panels_f32, *panels_f64;
     void (*int8_tile)(int64_t pairs, const int16_t *a, const int16_t *panel,

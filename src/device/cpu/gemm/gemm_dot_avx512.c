@@ -23,13 +23,12 @@
 #include "device/cpu/threads.h"
 
 enum {
-    ROWS = 6,
+    ROWS = ASN_DOT_ROWS,
     PANEL_VECTORS = 4,
     PANEL = 16 * PANEL_VECTORS, /* columns */
     GROUP_BYTES = 4,
-    MAX_GROUPS = 1024,      /* of a panel: 256 KB */
-    MAX_TILE_GROUPS = 8192, /* for the matrix unit's bfloat16, rounded once: 2 MB */
-    LEAST_WORK = 1 << 15
+    MAX_GROUPS = 1024,     /* of a panel: 256 KB */
+    MAX_TILE_GROUPS = 8192 /* for the matrix unit's bfloat16, rounded once: 2 MB */
 };
 
 /* A piece of a panel: groups of GROUP_BYTES bytes of k, of which the first `whole` lie
@@ -291,7 +290,7 @@ asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd
     r.n = b->shape[nd - 1];
     *done = r.dot && a->strides[nd - 1] == r.item &&
             t->strides[nd - 1] == asn_itemsize(t->dtype) && r.m >= ROWS &&
-            (double)r.m * (double)r.n * (double)r.k >= LEAST_WORK;
+            (double)r.m * (double)r.n * (double)r.k >= ASN_DOT_WORK;
     if (t->dtype == ASN_BF16) *done = *done && r.k <= r.most_groups * r.group;
     if (!*done) return ASN_OK;
     int64_t batch = 1;

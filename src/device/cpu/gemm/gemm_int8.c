@@ -93,7 +93,8 @@ void asn_int8_weave_baseline(int64_t pairs, int64_t panels, const char *b, int64
                    packed + i * step);
 }
 
-void asn_int8_turn_baseline(int64_t sixteens, const char *b, int64_t col, int16_t *panel) {
+void asn_int8_turn_baseline(int64_t sixteens, const char *b, int64_t col,
+                            int16_t *panel) {
     pack_panel(b, 1, col, 0, 16 * sixteens, ASN_INT8_COLUMNS, panel);
 }
 

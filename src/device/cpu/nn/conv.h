@@ -29,6 +29,14 @@ int64_t asn_conv_extent(const int64_t extents[3]);
 /* y = conv(x) + bias; bias may be NULL. */
 ASN_CHECK_RESULT asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x,
                                           const void *w, const void *bias, void *y);
+/* The same of bfloat16 x and w as they lie, with a bias and y of float32, by the
+ * processor's dot products: it must equal asn_conv_to_y of x and w as float32, but for
+ * the order of sums and for subnormals, which count as 0. Only where
+ * asn_conv_takes_halves says that there are such instructions, and enough for them to do.
+ */
+bool asn_conv_takes_halves(const asnd_conv *g);
+ASN_CHECK_RESULT asn_status asn_conv_of_halves(const asnd_conv *g, const void *x,
+                                               const void *w, const void *bias, void *y);
 /* x = the transposed convolution of y (x is overwritten) + bias. */
 ASN_CHECK_RESULT asn_status asn_conv_to_x(const asnd_conv *g, asn_dtype t, const void *y,
                                           const void *w, const void *bias, void *x);

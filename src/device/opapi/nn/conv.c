@@ -222,6 +222,12 @@ static asn_status adopt(asnd_call *c, asnd_body_fn body, const conv_plan *q) {
 
 /* ---- forward */
 
+/* Whether both are bfloat16 and are read so. */
+static bool takes_halves(const conv_plan *p, const asnd_nd *in, const asnd_nd *w) {
+    return !p->transposed && p->t == ASN_F32 && in->dtype == ASN_BF16 &&
+           w->dtype == ASN_BF16 && asn_conv_takes_halves(&p->g);
+}
+
 /* Conversion, the kernel, conversion back. A transposed convolution takes Y to X. */
 static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const conv_plan *p = plan;
@@ -229,8 +235,9 @@ static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     image_view(asn_exec_nd(e, p->input), p->spatial, p->tbc, &in);
     weight_view(asn_exec_nd(e, p->weight), p->tbc, &w);
     image_view(asn_exec_nd(e, p->output), p->spatial, p->tbc, &out);
-    ASN_TRY(asn_image_plain(tmp, &in.nd, p->t, &x));
-    ASN_TRY(asn_image_plain(tmp, &w.nd, p->t, &weight));
+    const bool halves = takes_halves(p, &in.nd, &w.nd);
+    ASN_TRY(asn_image_plain(tmp, &in.nd, halves ? ASN_BF16 : p->t, &x));
+    ASN_TRY(asn_image_plain(tmp, &w.nd, halves ? ASN_BF16 : p->t, &weight));
     ASN_TRY(asn_image_result(e, tmp, &out.nd, p->t, &y));
     const void *values = NULL;
     if (p->bias >= 0) {
@@ -238,8 +245,11 @@ static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
         ASN_TRY(asn_image_plain(tmp, &b.nd, p->t, &bias));
         values = bias.nd.data;
     }
-    ASN_TRY((p->transposed ? asn_conv_to_x : asn_conv_to_y)(
-        &p->g, p->t, x.nd.data, weight.nd.data, values, y.nd.data));
+    if (halves)
+        ASN_TRY(asn_conv_of_halves(&p->g, x.nd.data, weight.nd.data, values, y.nd.data));
+    else
+        ASN_TRY((p->transposed ? asn_conv_to_x : asn_conv_to_y)(
+            &p->g, p->t, x.nd.data, weight.nd.data, values, y.nd.data));
     return asn_image_finish(&out.nd, &y);
 }
 
