@@ -69,8 +69,8 @@ INLINE void some_dots(const asnd_quant *q, int count, int64_t line, int64_t apar
     const uint8_t *x = q->x + line * q->line;
     const float *v = q->v + vector * q->length;
     float *out = q->out + vector * q->out_row + line;
-    const float *scale = q->scale.data + line * q->scale.line,
-                *offset = q->offset.data + line * q->offset.line;
+    const float *scale = q->scale.data + line * q->scale.line;
+    const float *offset = offsets ? q->offset.data + line * q->offset.line : NULL;
     __m256 sums[4];
     for (int r = 0; r < count; r++)
         sums[r] = _mm256_setzero_ps();
@@ -102,7 +102,7 @@ INLINE void some_dots(const asnd_quant *q, int count, int64_t line, int64_t apar
                 group[r], _mm256_broadcast_ss(scale + i * q->scale.line), sums[r]);
         }
         scale += q->scale.step;
-        offset += q->offset.step;
+        if (offsets) offset += q->offset.step;
     }
     for (int r = 0; r < count; r++)
         out[r * apart] = sum_of(sums[r]);
