@@ -4,8 +4,8 @@
 
 Shapes are drawn around the sizes at which the engines take turns (a vector, a few, small ones, panels), so that each
 of them meets the others' operands: plain products, results that are given, batches, halves by float32, weights of
-int8 with scales, sparse matrices, products that autocast narrows, and attention over a cache. Each element may be off by so many
-roundings of its row's and column's absolute values; where these are infinite or NaN the element is what IEEE says.
+int8 with scales, sparse matrices, products that autocast narrows, attention over a cache, and convolutions. Each element may be off by so
+many roundings of its row's and column's absolute values; where these are infinite or NaN it is what IEEE says.
 A failure is printed with its seed, and `--replay SEED` shows it. tests/python/test_fuzz_products.py runs some for ever.
 """
 
@@ -265,6 +265,36 @@ def narrowed(c):
     )
 
 
+def convolution(c):
+    """aclnnConvolution of pictures: directly, by products of patches, a tap at a time, by dot products of halves."""
+    draw = c.rng.choice
+    dtype = draw([FLOATS[0], *HALVES, BF16])
+    images, groups = draw([1, 1, 2]), draw([1, 1, 2, 5])
+    inner, filters = draw([1, 2, 3, 8, 29, 64]), draw([1, 2, 3, 4, 5, 33, 128, 150])
+    window, stride = (draw([1, 1, 2, 3, 5]), draw([1, 3, 3])), (draw([1, 1, 2, 3]), draw([1, 1, 2]))
+    pad, apart = (draw([0, 1, 2]), draw([0, 1, 3])), (draw([1, 1, 2]), draw([1, 1, 3]))
+    reach = [(k - 1) * d + 1 for k, d in zip(window, apart, strict=True)]
+    extent = [max(draw([5, 14, 31, 56]), r) for r in reach]
+    c.words = [f"stride {stride}, padding {pad}, dilation {apart}, {groups} groups"]
+    x = c.matrix(images, groups * inner, *extent, dtype=dtype)
+    w = c.matrix(groups * filters, inner, *window, dtype=dtype)
+    sizes = [
+        (n + 2 * p - r) // s + 1 for n, p, r, s in zip(extent, pad, reach, stride, strict=True)
+    ]
+    out = asnumpy.empty((images, groups * filters, *sizes), dtype)
+    asnumpy.ops.aclnn(
+        "Convolution", device(x), device(w), None, stride, pad, apart, False, (0, 0), groups, out, 0
+    )  # fmt: skip
+    padded = np.pad(x, ((0, 0), (0, 0), *((p, p) for p in pad)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, reach, (2, 3))
+    windows = windows[:, :, :: stride[0], :: stride[1], :: apart[0], :: apart[1]]
+    windows = windows.transpose(0, 1, 4, 5, 2, 3).reshape(images, groups, -1, sizes[0] * sizes[1])
+    got = out.to_numpy().reshape(images, groups, filters, -1)
+    rows = np.ascontiguousarray(w).reshape(groups, filters, -1)
+    share = terms(rows.shape[-1], "f")
+    return off(got, rows, windows, share, dtype)
+
+
 def attention(c):
     """Of a cache's last tokens: few queries, which read keys as they lie, and more, by products; in rows or blocks."""
     dtype = c.rng.choice([*FLOATS[:2], *HALVES])
@@ -300,7 +330,19 @@ def attention(c):
     return f"off by {np.abs(got - want).max()}" if not (error <= 0).all() else None
 
 
-KINDS = [plain, plain, plain, mixed, mixed, vectors, weights, sparse, narrowed, attention]
+KINDS = [
+    plain,
+    plain,
+    plain,
+    mixed,
+    mixed,
+    vectors,
+    weights,
+    sparse,
+    narrowed,
+    attention,
+    convolution,
+]
 
 
 def compare(seed):
