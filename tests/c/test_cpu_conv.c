@@ -95,7 +95,7 @@ static double expected(const convolution *c, int64_t i, double *size) {
 
 static int64_t refused;
 
-/* The upper halves of n float32: exact, where numbers() was told to round. */
+/* The upper halves of n float32, which is all of those that round_to_halves left. */
 static uint16_t *halves_of(const void *x, int64_t n) {
     uint16_t *to = malloc((size_t)n * sizeof *to);
     for (int64_t i = 0; i < n; i++)
@@ -103,7 +103,6 @@ static uint16_t *halves_of(const void *x, int64_t n) {
     return to;
 }
 
-/* From bfloat16, which the numbers are then. */
 static asn_status run_halves(const convolution *c) {
     uint16_t *x = halves_of(c->x, c->nx), *w = halves_of(c->w, c->nw);
     const asn_status status = asn_conv_of_halves(&c->g, x, w, c->bias, c->y);
@@ -118,7 +117,7 @@ static bool run(convolution *c) {
         c->halves ? run_halves(c)
                   : asn_conv_to_y(&c->g, c->dt, c->x, c->w, c->bias, c->y);
     refused += status == ASN_ERR_RUNTIME;
-    CHECK(status == ASN_OK || status == ASN_ERR_RUNTIME);
+    CHECK(status == ASN_OK || (status == ASN_ERR_RUNTIME && !c->halves));
     return status == ASN_OK;
 }
 

@@ -4,8 +4,9 @@
 
 Shapes are drawn around the sizes at which the engines take turns (a vector, a few, small ones, panels), so that each
 of them meets the others' operands: plain products, results that are given, batches, halves by float32, weights of
-int8 with scales, sparse matrices, products that autocast narrows, attention over a cache, and convolutions. Each element may be off by so
-many roundings of its row's and column's absolute values; where these are infinite or NaN it is what IEEE says.
+int8 with scales, sparse matrices, products that autocast narrows, attention over a cache, and convolutions. Each
+element may be off by so many roundings of its row's and column's absolute values; where these are infinite or NaN it is
+what IEEE says.
 A failure is printed with its seed, and `--replay SEED` shows it. tests/python/test_fuzz_products.py runs some for ever.
 """
 

@@ -20,13 +20,12 @@ ASN_CHECK_RESULT static inline asn_status asn_gemm_dot(const asnd_nd *a, const a
     return context->dots ? context->dots(a, b, t, done) : ASN_OK;
 }
 
-enum { ASN_DOT_ROWS = 6, ASN_DOT_WORK = 1 << 15 }; /* of a and m n k, at least */
+enum { ASN_DOT_ROWS = 6 }; /* of a tile */
 
-/* Whether asn_gemm_dot takes bfloat16 of such a size, contiguous rows of a and t given,
- * with t float32. */
-static inline bool asn_gemm_dot_takes(int64_t m, int64_t k, int64_t n) {
-    return asn_context_get()->dots_of_bf16 && m >= ASN_DOT_ROWS &&
-           (double)m * (double)k * (double)n >= ASN_DOT_WORK;
+/* Whether a product of such a size is none of the small ones. */
+static inline bool asn_gemm_dot_pays(int64_t m, int64_t k, int64_t n) {
+    enum { LEAST_WORK = 1 << 15 };
+    return m >= ASN_DOT_ROWS && (double)m * (double)k * (double)n >= LEAST_WORK;
 }
 
 /* The context's, with AVX-512. */

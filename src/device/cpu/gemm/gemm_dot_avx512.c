@@ -289,8 +289,8 @@ asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd
     r.k = a->shape[nd - 1];
     r.n = b->shape[nd - 1];
     *done = r.dot && a->strides[nd - 1] == r.item &&
-            t->strides[nd - 1] == asn_itemsize(t->dtype) && r.m >= ROWS &&
-            (double)r.m * (double)r.n * (double)r.k >= ASN_DOT_WORK;
+            t->strides[nd - 1] == asn_itemsize(t->dtype) &&
+            asn_gemm_dot_pays(r.m, r.k, r.n);
     if (t->dtype == ASN_BF16) *done = *done && r.k <= r.most_groups * r.group;
     if (!*done) return ASN_OK;
     int64_t batch = 1;

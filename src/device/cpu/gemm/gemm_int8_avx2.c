@@ -72,10 +72,9 @@ void asn_int8_tile_avx2(int64_t pairs, const int16_t *a, const int16_t *panel,
     put_row(out + 5 * ASN_INT8_COLUMNS, s5);
 }
 
-/* Sixteen columns of two rows, or eight of a pair of rows twice, as int16. */
-static inline void put_pairs(int16_t *to, __m128i low, __m128i high) {
-    _mm256_store_si256((__m256i *)(void *)to, _mm256_cvtepi8_epi16(low));
-    _mm256_store_si256((__m256i *)(void *)(to + 16), _mm256_cvtepi8_epi16(high));
+/* Sixteen bytes, pairs of eight columns, as int16. */
+static inline void put_pairs(int16_t *to, __m128i pairs) {
+    _mm256_store_si256((__m256i *)(void *)to, _mm256_cvtepi8_epi16(pairs));
 }
 
 static inline __m128i load_bytes(const char *at) {
@@ -95,8 +94,8 @@ void asn_int8_weave_avx2(int64_t pairs, int64_t panels, const char *b, int64_t r
                 __builtin_prefetch(at + AHEAD * row);
                 __builtin_prefetch(at + AHEAD * row + row);
             }
-            put_pairs(packed + i * step, _mm_unpacklo_epi8(x, y),
-                      _mm_unpackhi_epi8(x, y));
+            put_pairs(packed + i * step, _mm_unpacklo_epi8(x, y));
+            put_pairs(packed + i * step + 16, _mm_unpackhi_epi8(x, y));
         }
 }
 
@@ -116,12 +115,9 @@ static inline void turn_square(const char *b, int64_t col, int16_t *to) {
         }
     }
     for (int i = 0; i < 8; i += 2) {
-        const __m128i low = _mm_unpacklo_epi16(x[i], x[i + 1]);
-        const __m128i high = _mm_unpackhi_epi16(x[i], x[i + 1]);
         int16_t *at = to + i * 2 * ASN_INT8_COLUMNS;
-        _mm256_store_si256((__m256i *)(void *)at, _mm256_cvtepi8_epi16(low));
-        at += 2 * ASN_INT8_COLUMNS;
-        _mm256_store_si256((__m256i *)(void *)at, _mm256_cvtepi8_epi16(high));
+        put_pairs(at, _mm_unpacklo_epi16(x[i], x[i + 1]));
+        put_pairs(at + 2 * ASN_INT8_COLUMNS, _mm_unpackhi_epi16(x[i], x[i + 1]));
     }
 }
 

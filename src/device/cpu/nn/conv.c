@@ -274,6 +274,15 @@ static void bias_rows(const conv_job *j, char *out, int64_t channel, int64_t cha
 
 /* ---- X to Y */
 
+static void job_to_y(conv_job *j, const asnd_conv *g, asn_dtype from, asn_dtype t,
+                     const void *x, const void *w, const void *bias, void *y) {
+    job_set(j, g, from, t);
+    j->x = x;
+    j->w = w;
+    j->bias = bias;
+    j->out = y;
+}
+
 /* One band of one image and group. A plain job's patches are the image itself. */
 static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
     const asnd_conv *g = j->g;
@@ -364,11 +373,7 @@ static void integer_image(void *ctx, int64_t image) {
 asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const void *w,
                          const void *bias, void *y) {
     conv_job j;
-    job_set(&j, g, t, t);
-    j.x = x;
-    j.w = w;
-    j.bias = bias;
-    j.out = y;
+    job_to_y(&j, g, t, t, x, w, bias, y);
     int64_t planes = g->n * g->groups * g->cy;
     if (planes == 0 || j.plane_y == 0) return ASN_OK;
     if (t == ASN_I64) {
@@ -386,21 +391,18 @@ asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const v
 
 bool asn_conv_takes_halves(const asnd_conv *g) {
     conv_job j;
+    if (!asn_context_get()->dots_of_bf16) return false;
     job_set(&j, g, ASN_BF16, ASN_F32);
     if (g->cy < HALVES_FILTERS || j.rows < HALVES_TERMS || g->n == 0 || j.plane_y == 0)
         return false;
     const int64_t last = j.plane_y - (j.bands - 1) * j.band;
-    return asn_gemm_dot_takes(g->cy, j.rows, last); /* the smallest product */
+    return asn_gemm_dot_pays(g->cy, j.rows, last); /* the smallest product */
 }
 
 asn_status asn_conv_of_halves(const asnd_conv *g, const void *x, const void *w,
                               const void *bias, void *y) {
     conv_job j;
-    job_set(&j, g, ASN_BF16, ASN_F32);
-    j.x = x;
-    j.w = w;
-    j.bias = bias;
-    j.out = y;
+    job_to_y(&j, g, ASN_BF16, ASN_F32, x, w, bias, y);
     return job_run(&j, band_to_y, g->n * g->groups * j.bands);
 }
 
