@@ -186,8 +186,60 @@ def test_weights_as_they_lie(m, k, n, order):
                     )
                     assert (
                         np.abs(out.astype(float) - want)
-                        <= 2.0**-10 * np.abs(want) + 1e-6 * sums + 1e-7
+                        <= 2.0**-10 * np.abs(want) + 1e-6 * sums + 1e-7 + rounded(x, wide, group)
                     ).all()
+
+
+def rounded(x, w, group=0):
+    """By how much x @ w may be off because elements of x are, by 2^-12 of the mean size of those around them."""
+    x, w = np.abs(x.astype(float)), np.abs(w)
+    part = min(group or len(w), 256)
+    starts = np.arange(0, len(w), part)
+    sizes = np.diff([*starts, len(w)])
+    return 2.0**-12 * (np.add.reduceat(x, starts, 1) / sizes) @ np.add.reduceat(w, starts, 0)
+
+
+SPREADS = {
+    "normal": lambda x: x,
+    "one large": lambda x: np.where(np.arange(x.shape[1]) == 5, 3000, x),
+    "wide": lambda x: np.exp(4 * x) * np.sign(x),
+    "integers": lambda x: np.rint(x * 40),
+    "zeros": lambda x: np.where(np.arange(x.shape[1]) < 100, 0, x),
+    "tiny": lambda x: x * 2.0**-120,
+    "huge": lambda x: x * 2.0**100,
+    "not finite": lambda x: np.where(x > 2.5, np.inf, np.where(x < -2.5, np.nan, x)),
+}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 8, 32, 33])
+def test_few_rows_in_fixed_point(spread, m):
+    """Rows that integers hold, in one part or in two, and those that they don't."""
+    import ml_dtypes
+
+    for k, group in ((32, 0), (288, 0), (544, 32), (1024, 96), (1056, 512)):
+        x = SPREADS[spread](RNG.standard_normal((m, k))).astype(ml_dtypes.bfloat16)
+        scale = (RNG.random((-(-k // group) if group else 1, 37)) + 0.5).astype(x.dtype)
+        offset = RNG.integers(-3, 3, scale.shape).astype(x.dtype)
+        s, o = (np.repeat(t.astype(float), group or k, 0)[:k] for t in (scale, offset))
+        for bits, shift in ((8, None), (8, offset), (4, None), (4, offset)):
+            values = ints(k, 37, bits=bits)
+            wide = (values + (0 if shift is None else o)) * s
+            with np.errstate(invalid="ignore"):
+                want = x.astype(float) @ wide
+                allowed = 2.0**-8 * np.abs(want) + 2.0**-21 * np.abs(x.astype(float)) @ np.abs(wide)
+                # Sums of float32 have an offset's part and the others apart.
+                allowed += 2.0**-21 * np.abs(x.astype(float)) @ (np.abs(values * s) + np.abs(o * s))
+                if spread != "integers":
+                    allowed += rounded(x, wide, group)
+            weight = np.asfortranarray(values) if bits == 8 else Int4(values, (1, 0))
+            out = np.empty(want.shape, x.dtype)
+            run("WeightQuantBatchMatmulV2", x, weight, scale if group else scale[0],
+                shift if shift is None or group else shift[0], None, None, None, group, out)  # fmt: skip
+            got, finite = out.astype(float), np.isfinite(want)
+            assert (np.isfinite(got) == finite).all()
+            same(got[~finite], want[~finite])
+            assert (np.abs(got - want) <= allowed)[finite].all()
 
 
 @pytest.mark.parametrize("version", ["V2", "V3"])

@@ -198,8 +198,13 @@ def vectors(c):
 def weights(c):
     """aclnnWeightQuantBatchMatmulV2: int8 with scales of columns or of groups, with offsets or without."""
     m, k, n = c.m, c.k, c.n
+    if c.rng.random() < 0.5:  # whole blocks of terms, a few rows of which are in fixed point
+        m, k = min(m, c.rng.choice([1, 2, 4, 7, 33])), -(-k // 32) * 32
+        c.words.append(f"{m} rows of {k} terms")
     dtype = c.rng.choice(HALVES)
     a = c.matrix(m, k, dtype=dtype, specials=False)
+    if c.rng.random() < 0.3:
+        a[:, c.rng.randrange(k)] *= dtype.type(1000)
     w = c.numbers.integers(-128, 128, (k, n)).astype(np.int8)
     layout = c.rng.choice(["C", "F"])
     group = c.rng.choice([0, 32, 64]) if k > 64 else 0
@@ -220,7 +225,11 @@ def weights(c):
     asnumpy.ops.aclnn(
         "WeightQuantBatchMatmulV2", device(a), device(laid(w, layout)), *given, None, None, None, group, outputs=out
     )  # fmt: skip
-    return off(out.to_numpy(), a, wide, terms(k, "f"), dtype)
+    part = min(group or k, 256)
+    starts = np.arange(0, k, part)
+    means = np.add.reduceat(np.abs(a.astype(float)), starts, 1) / np.diff([*starts, k])
+    coarse = 2.0**-12 * means @ np.add.reduceat(np.abs(wide), starts, 0)
+    return off(out.to_numpy(), a, wide, terms(k, "f"), dtype, coarse)
 
 
 def sparse(c):

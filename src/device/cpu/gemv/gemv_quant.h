@@ -11,7 +11,8 @@
 
 enum {
     ASN_QUANT_BLOCK = 32, /* elements that have one scale, at least */
-    ASN_QUANT_FEW = 8     /* vectors, at most: of more, widening each line once wins */
+    ASN_QUANT_PART = 256, /* elements of a vector that share an exponent, at most */
+    ASN_QUANT_FEW = 32    /* vectors, at most */
 };
 
 /* Lines of int8, or of int4: two to a byte, the first in its low bits. Element p of line
@@ -34,16 +35,29 @@ typedef struct asnd_quant {
     int64_t out_row;
 } asnd_quant;
 
-/* out[k][i] = the sum over p of line i's element times v[k][p], in float32; ns: estimate
- * of all of it on one thread. *done false: this is not for these loops (more vectors,
- * blocks of other lengths, a processor without them), and nothing was written. Must equal
- * the way by widened lines (gemv_lines.h), but for the order of sums and one rounding in
- * place of two. Bits do not depend on the number of threads. */
-void asn_gemv_quant(const asnd_quant *q, double ns, bool *done);
+/* out[k][i] = the sum over p of line i's element times v[k][p]; ns: estimate of all of it
+ * on one thread. *done false: this is not for these loops (more vectors, blocks of other
+ * lengths, values that no fixed point holds, a processor without them), and nothing was
+ * written. Must equal the way by widened lines (gemv_lines.h), but for the order of sums
+ * and for each element of v, which may be off by 2^-12 of the mean size of the
+ * ASN_QUANT_PART elements around it (what rounding to float16 does). Bits do not depend
+ * on the number of threads. ASN_ERR_MEMORY. */
+ASN_CHECK_RESULT asn_status asn_gemv_quant(const asnd_quant *q, double ns, bool *done);
 
-/* Field of the context: the sums of lines [first, end) with one vector. */
-typedef void (*asnd_quant_dots_fn)(const asnd_quant *q, int64_t first, int64_t end,
-                                   int64_t vector);
-void asn_quant_dots_avx2(const asnd_quant *q, int64_t first, int64_t end, int64_t vector);
+/* Some elements of all vectors in fixed point: a vector's element p from `at` on, one of
+ * `length`, is values[p] * scale; `total` is their sum. Where that is too coarse, a
+ * second part of the same elements holds what the first leaves. */
+typedef struct asnd_quant_part {
+    int64_t at, length, group;
+    const int16_t *values; /* ASN_QUANT_PART of each vector; in blocks whose elements are
+                              nibbles, the even ones before the odd ones */
+    const float *scale, *total;
+} asnd_quant_part;
+
+/* Field of the context: the sums of lines [first, end) with all vectors. */
+typedef void (*asnd_quant_dots_fn)(const asnd_quant *q, const asnd_quant_part *parts,
+                                   int64_t count, int64_t first, int64_t end);
+void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_part *parts, int64_t count,
+                         int64_t first, int64_t end);
 
 #endif

@@ -1,9 +1,11 @@
 /* CPU device: inner products of quantised lines with AVX2 (see gemv_quant.h).
  *
- * Blocks of 32 elements are widened in registers, multiplied by the vector's and summed
- * in eight lanes over a group, and these are added to the line's times its scale. Four
- * lines at once, a quarter of all of them apart, share the vector's elements and have
- * reads under way together (gemv.inc). Figures: docs/design/0021-products.md.
+ * Sixteen elements of a line are widened to 16 bits and multiplied by a vector's, whose
+ * neighbours are added (pmaddwd): half the instructions of float32, which widening to 32
+ * bits, conversion and multiplication bound at 8 bytes a cycle. Four lines at once, a
+ * quarter of all of them apart, share the vector's elements and have reads under way
+ * together (gemv.inc); several vectors share the widened lines. Figures:
+ * docs/design/0021-products.md.
  */
 #include "device/cpu/gemv/gemv_quant.h"
 
@@ -11,50 +13,63 @@
 
 #include <immintrin.h>
 
-/* Bytes of a line that are fetched before they are needed: widening leaves no room for as
- * many reads under way as memory takes (8 int8 weights of 12 to 23 MB, two threads, GB/s:
- * 17.4 -> 20.3, medians of three). */
-enum { AHEAD = 512 };
+enum {
+    /* Bytes of a line that are fetched before they are needed: widening leaves no room
+     * for as many reads under way as memory takes (8 int8 weights of 12 to 23 MB, two
+     * threads, GB/s: 17.4 -> 20.3, medians of three). */
+    AHEAD = 512,
+    LINES = 4, /* at once, at most, */
+    SUMS = 8   /* and of all vectors */
+};
 
 #define INLINE __attribute__((always_inline)) static inline
 
-/* 32 int4 as bytes. */
-INLINE __m256i bytes_of(const uint8_t *x) {
-    const __m128i both = _mm_loadu_si128((const void *)x);
-    const __m128i mask = _mm_set1_epi8(15);
-    const __m128i signed_of =
-        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
-    const __m128i low = _mm_shuffle_epi8(signed_of, _mm_and_si128(both, mask));
-    const __m128i high =
-        _mm_shuffle_epi8(signed_of, _mm_and_si128(_mm_srli_epi16(both, 4), mask));
-    return _mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high));
+/* Some lines, `apart` lines from one to the next, and the vectors from `vector` on. */
+typedef struct {
+    const asnd_quant *q;
+    const uint8_t *x;
+    int64_t line, apart, vector;
+    int lines, vectors;
+    bool nibbles, offsets;
+} block;
+
+/* Sixteen elements as 16 bits: neighbours, of nibbles the even or the odd ones of 32. */
+INLINE __m256i widen(const uint8_t *x, bool nibbles, int odd) {
+    const __m256i bytes = _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)x));
+    if (!nibbles) return bytes;
+    return _mm256_srai_epi16(odd ? bytes : _mm256_slli_epi16(bytes, 12), odd ? 4 : 12);
 }
 
-/* Eight of 32 bytes as float32. */
-INLINE __m256 eight_of(__m256i bytes, int part) {
-    const __m128i half =
-        part < 2 ? _mm256_castsi256_si128(bytes) : _mm256_extracti128_si256(bytes, 1);
-    return _mm256_cvtepi32_ps(
-        _mm256_cvtepi8_epi32(part % 2 ? _mm_unpackhi_epi64(half, half) : half));
-}
-
-/* The same, from memory: a load that widens is one instruction. */
-INLINE __m256 eight_at(const uint8_t *x) {
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x)));
-}
-
-/* sum + a block's elements times v's. */
-INLINE __m256 add_block(__m256 sum, const uint8_t *x, int64_t at, bool nibbles,
-                        const __m256 v[4]) {
-    if (nibbles) {
-        const __m256i bytes = bytes_of(x + at / 2);
-        for (int part = 0; part < 4; part++)
-            sum = _mm256_fmadd_ps(eight_of(bytes, part), v[part], sum);
-    } else {
-        for (int part = 0; part < 4; part++)
-            sum = _mm256_fmadd_ps(eight_at(x + at + 8 * part), v[part], sum);
+/* Sixteen bytes of each line times the vectors' elements. */
+INLINE void add_bytes(const block *b, const uint8_t *x, const int16_t *values,
+                      __m256i sums[SUMS]) {
+    const int64_t step = b->apart * b->q->line;
+    for (int r = 0; b->vector == 0 && r < b->lines; r++)
+        _mm_prefetch((const void *)(x + r * step + AHEAD), _MM_HINT_T0);
+    for (int odd = 0; odd < (b->nibbles ? 2 : 1); odd++, values += 16) {
+        __m256i wide[LINES];
+        for (int r = 0; r < b->lines; r++)
+            wide[r] = widen(x + r * step, b->nibbles, odd);
+        for (int k = 0; k < b->vectors; k++) {
+            const __m256i v =
+                _mm256_load_si256((const void *)(values + k * ASN_QUANT_PART));
+            for (int r = 0; r < b->lines; r++) {
+                __m256i *sum = &sums[r * b->vectors + k];
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(wide[r], v));
+            }
+        }
     }
-    return sum;
+}
+
+/* sums[r][k] = the products of line r and vector k over a part. */
+INLINE void sum_part(const block *b, const asnd_quant_part *part, __m256i sums[SUMS]) {
+    const int16_t *values = part->values + b->vector * ASN_QUANT_PART;
+    const int64_t step = b->nibbles ? 32 : 16; /* elements of sixteen bytes */
+    const uint8_t *x = b->x + 16 * (part->at / step);
+    for (int i = 0; i < b->lines * b->vectors; i++)
+        sums[i] = _mm256_setzero_si256();
+    for (int64_t at = 0; at < part->length; at += step, x += 16)
+        add_bytes(b, x, values + at, sums);
 }
 
 INLINE float sum_of(__m256 x) {
@@ -63,70 +78,84 @@ INLINE float sum_of(__m256 x) {
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
 }
 
-/* `count` lines, `apart` lines from one to the next. */
-INLINE void some_dots(const asnd_quant *q, int count, int64_t line, int64_t apart,
-                      int64_t vector, bool nibbles, bool offsets) {
-    const uint8_t *x = q->x + line * q->line;
-    const float *v = q->v + vector * q->length;
-    float *out = q->out + vector * q->out_row + line;
-    const float *scale = q->scale.data + line * q->scale.line;
-    const float *offset = offsets ? q->offset.data + line * q->offset.line : NULL;
-    __m256 sums[4];
-    for (int r = 0; r < count; r++)
-        sums[r] = _mm256_setzero_ps();
-    for (int64_t at = 0; at < q->length;) {
-        const int64_t end = at + q->group < q->length ? at + q->group : q->length;
-        __m256 all = _mm256_setzero_ps(), group[4];
-        for (int r = 0; r < count; r++)
-            group[r] = _mm256_setzero_ps();
-        for (; at < end; at += ASN_QUANT_BLOCK) {
-            __m256 part[4];
-            for (int k = 0; k < 4; k++)
-                part[k] = _mm256_loadu_ps(v + at + 8 * k);
-            if (offsets)
-                all = _mm256_add_ps(all, _mm256_add_ps(_mm256_add_ps(part[0], part[1]),
-                                                       _mm256_add_ps(part[2], part[3])));
-            for (int r = 0; r < count; r++) {
-                const uint8_t *from = x + r * apart * q->line;
-                _mm_prefetch((const void *)(from + (nibbles ? at / 2 : at) + AHEAD),
-                             _MM_HINT_T0);
-                group[r] = add_block(group[r], from, at, nibbles, part);
+INLINE void some_dots(const block *b, const asnd_quant_part *parts, int64_t count) {
+    const asnd_quant *q = b->q;
+    __m256 all[SUMS];
+    float shifts[SUMS] = {0};
+    for (int i = 0; i < b->lines * b->vectors; i++)
+        all[i] = _mm256_setzero_ps();
+    for (const asnd_quant_part *part = parts; part < parts + count; part++) {
+        __m256i sums[SUMS];
+        sum_part(b, part, sums);
+        for (int r = 0; r < b->lines; r++) {
+            const int64_t line = b->line + r * b->apart;
+            const float *scale =
+                q->scale.data + line * q->scale.line + part->group * q->scale.step;
+            const float shift =
+                b->offsets ? *scale * q->offset.data[line * q->offset.line +
+                                                     part->group * q->offset.step]
+                           : 0;
+            for (int k = 0; k < b->vectors; k++) {
+                const int i = r * b->vectors + k;
+                const __m256 sum =
+                    _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]),
+                                  _mm256_broadcast_ss(part->scale + b->vector + k));
+                all[i] = _mm256_fmadd_ps(sum, _mm256_broadcast_ss(scale), all[i]);
+                if (b->offsets) shifts[i] += shift * part->total[b->vector + k];
             }
         }
-        for (int r = 0; r < count; r++) {
-            const int64_t i = r * apart;
-            if (offsets)
-                group[r] = _mm256_fmadd_ps(
-                    _mm256_broadcast_ss(offset + i * q->offset.line), all, group[r]);
-            sums[r] = _mm256_fmadd_ps(
-                group[r], _mm256_broadcast_ss(scale + i * q->scale.line), sums[r]);
-        }
-        scale += q->scale.step;
-        if (offsets) offset += q->offset.step;
     }
-    for (int r = 0; r < count; r++)
-        out[r * apart] = sum_of(sums[r]);
+    for (int r = 0; r < b->lines; r++)
+        for (int k = 0; k < b->vectors; k++) {
+            const int i = r * b->vectors + k;
+            q->out[(b->vector + k) * q->out_row + b->line + r * b->apart] =
+                sum_of(all[i]) + shifts[i];
+        }
 }
 
-INLINE void dots(const asnd_quant *q, int64_t first, int64_t end, int64_t vector,
-                 bool nibbles, bool offsets) {
-    const int64_t apart = (end - first) / 4;
-    for (int64_t i = first; i < first + apart; i++)
-        some_dots(q, 4, i, apart, vector, nibbles, offsets);
-    for (int64_t i = first + 4 * apart; i < end; i++)
-        some_dots(q, 1, i, 0, vector, nibbles, offsets);
+/* All lines with some vectors: constants of the loops, as nibbles and offsets. */
+INLINE void dots_of(block b, const asnd_quant_part *parts, int64_t count, int64_t first,
+                    int64_t end) {
+    const int lines = b.lines;
+    b.apart = (end - first) / lines;
+    for (b.line = first; b.line < first + b.apart; b.line++) {
+        b.x = b.q->x + b.line * b.q->line;
+        some_dots(&b, parts, count);
+    }
+    b.lines = 1;
+    for (b.line = first + lines * b.apart; b.line < end; b.line++) {
+        b.x = b.q->x + b.line * b.q->line;
+        some_dots(&b, parts, count);
+    }
 }
 
-void asn_quant_dots_avx2(const asnd_quant *q, int64_t first, int64_t end,
-                         int64_t vector) {
+INLINE void dots(const asnd_quant *q, const asnd_quant_part *parts, int64_t count,
+                 int64_t first, int64_t end, bool nibbles, bool offsets) {
+    block b = {.q = q, .nibbles = nibbles, .offsets = offsets};
+    for (; b.vector + 4 <= q->count; b.vector += 4) {
+        b.lines = 2;
+        b.vectors = 4;
+        dots_of(b, parts, count, first, end);
+    }
+    b.lines = 4;
+    for (; b.vector + 2 <= q->count; b.vector += 2) {
+        b.vectors = 2;
+        dots_of(b, parts, count, first, end);
+    }
+    b.vectors = 1;
+    if (b.vector < q->count) dots_of(b, parts, count, first, end);
+}
+
+void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_part *parts, int64_t count,
+                         int64_t first, int64_t end) {
     const bool offsets = q->offset.data;
     if (q->nibbles && offsets)
-        dots(q, first, end, vector, true, true);
+        dots(q, parts, count, first, end, true, true);
     else if (q->nibbles)
-        dots(q, first, end, vector, true, false);
+        dots(q, parts, count, first, end, true, false);
     else if (offsets)
-        dots(q, first, end, vector, false, true);
+        dots(q, parts, count, first, end, false, true);
     else
-        dots(q, first, end, vector, false, false);
+        dots(q, parts, count, first, end, false, false);
 }
 #endif

@@ -112,7 +112,8 @@ static asnd_quant_parameter of_columns(const asnd_weight *w,
         .data = p->data, .line = p->size > 1, .step = p->size > w->n ? w->n : 0};
 }
 
-static bool in_registers(const job *j, const asnd_view *x, const asnd_view *sum) {
+static asn_status in_registers(const job *j, const asnd_view *x, const asnd_view *sum,
+                               bool *done) {
     const asnd_weight *w = j->w;
     const int64_t m = x->shape[0];
     const asnd_quant q = {.nibbles = w->nibbles,
@@ -127,9 +128,8 @@ static bool in_registers(const job *j, const asnd_view *x, const asnd_view *sum)
                           .count = m,
                           .out = (float *)(void *)sum->nd.data,
                           .out_row = w->n};
-    bool done = false;
-    if (j->columns) asn_gemv_quant(&q, work_of(j, m), &done);
-    return done;
+    *done = false;
+    return j->columns ? asn_gemv_quant(&q, work_of(j, m), done) : ASN_OK;
 }
 
 /* Lines that are widened some at a time: of many rows, too, the weight's own bytes are
@@ -161,5 +161,7 @@ asn_status asn_weight_product(const asnd_weight *w, const asnd_view *x, asnd_tmp
         memset(sum->nd.data, 0, (size_t)(m * w->n) * ITEM);
         return ASN_OK;
     }
-    return in_registers(&j, x, sum) ? ASN_OK : in_tiles(&j, x, sum);
+    bool done;
+    ASN_TRY(in_registers(&j, x, sum, &done));
+    return done ? ASN_OK : in_tiles(&j, x, sum);
 }
