@@ -119,18 +119,10 @@ class Linear:
         self.nbytes = self.weight.nbytes + (0 if self.scale is None else self.scale.nbytes)
 
     def __call__(self, x):
-        """(..., inputs) to (..., outputs)."""
+        """(rows, inputs) to (rows, outputs)."""
         if self.scale is None:
             return x @ self.weight.T
-        rows = x.reshape(-1, x.shape[-1])
-        out = np.empty((rows.shape[0], self.weight.shape[0]), x.dtype)
-        np.ops.aclnn(
-            "WeightQuantBatchMatmulV2",
-            rows,
-            self.weight.T,
-            self.scale,
-            *(None,) * 4,
-            0,
-            outputs=out,
+        out = np.empty((x.shape[0], self.weight.shape[0]), x.dtype)
+        return np.ops.aclnn(
+            "WeightQuantBatchMatmulV2", x, self.weight.T, self.scale, *(None,) * 4, 0, outputs=out
         )
-        return out.reshape(*x.shape[:-1], -1)

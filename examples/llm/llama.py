@@ -131,7 +131,7 @@ class Llama:
             raise ValueError(f"position {at.max()}; the model has {c.positions} positions")
         at = np.asarray(at)
         tables = self.cos[at][:, None], self.sin[at][:, None]
-        x = self.embedding[np.asarray(tokens)]
+        x = self.embedding[np.asarray(tokens.ravel())]  # rows: the products' operands are matrices
         h = rms_norm(x, self.layers[0].before, c.epsilon)
         for n, layer in enumerate(self.layers):
             more = layer.out(self._attention(n, layer.qkv(h), tables, positions, cache, sequences))
@@ -139,18 +139,20 @@ class Llama:
             more = layer.down(swiglu(layer.gate_up(h)))
             gamma = self.layers[n + 1].before if n + 1 < c.layers else self.norm
             x, h = add_rms_norm(x, more, gamma, c.epsilon)
-        return self.head(h if every else h[:, -1])
+        if every:
+            return self.head(h).reshape(*tokens.shape, -1)
+        return self.head(h[tokens.shape[1] - 1 :: tokens.shape[1]])
 
     def _attention(self, number, qkv, tables, positions, cache, sequences):
-        """Of projected rows (batch, tokens, (heads + 2 kv_heads) size) to (batch, tokens, heads size)."""
+        """Of projected rows (batch tokens, (heads + 2 kv_heads) size) to (batch tokens, heads size)."""
         c = self.config
-        batch, tokens, _ = qkv.shape
+        batch, tokens = len(positions), qkv.shape[0] // len(positions)
         qkv = qkv.reshape(batch, tokens, -1, c.head_dim).transpose(0, 2, 1, 3)
         turned = c.heads + c.kv_heads
         qk = rotate(qkv[:, :turned], *tables)
         cache.update(number, qk[:, c.heads :], qkv[:, turned:], list(positions), sequences)
         out = cache.attention(number, qk[:, : c.heads], sequences)
-        return out.transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
+        return out.transpose(0, 2, 1, 3).reshape(batch * tokens, -1)
 
     def prefill(self, tokens, cache, sequence, position=0, chunk=512):
         """Logits (vocabulary,) of the last of a sequence's new tokens, chunk of them at a time."""

@@ -97,6 +97,10 @@ def test_joins():
 def test_creation():
     same(run("Arange", 2, 11, 3, np.empty(3, np.int64)), np.arange(2, 11, 3))
     same(run("Arange", 0.5, 2.0, 0.25, np.empty(6)), np.arange(0.5, 2, 0.25))
+    for shape in ((1, 1, 1, 3), (3, 1), (1, 3)):  # llama.cpp's backend
+        same(run("Arange", 2, 11, 3, np.empty(shape)), np.arange(2, 11, 3).reshape(shape))
+        same(run("Arange", 2, 11, 3, np.empty((2, *shape))[1]).ravel(), np.arange(2, 11, 3))
+    same(run("Arange", 2, 3, 3, np.empty((1, 1))), [[2]])
     same(run("Range", 1, 4, 1, np.empty(4, np.int32)), [1, 2, 3, 4])
     np.testing.assert_allclose(run("Linspace", 0, 1, 7, np.empty(7)), np.linspace(0, 1, 7))
     same(run("Eye", 3, 5, np.empty((3, 5))), np.eye(3, 5))
@@ -117,6 +121,8 @@ def test_creation():
     lambda: run("SplitTensor", np.ones(3), 0, 0, [np.empty(3)]),
     lambda: run("Arange", 0, 5, 0, np.empty(5)),
     lambda: run("Arange", 0, 5, 1, np.empty(4)),
+    lambda: run("Arange", 0, 6, 1, np.empty((2, 3))),
+    lambda: run("Arange", 0, 1, 1, np.empty(())),
     lambda: run("Eye", -1, 2, np.empty((0, 2))),
     lambda: run("Tril", np.ones(3), 0, np.empty(3)),
     lambda: run("ConstantPadNd", np.ones(3), [1], 0, np.empty(4)),

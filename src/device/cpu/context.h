@@ -18,7 +18,7 @@
 
 struct asnd_kernels;
 struct asnd_quant;
-struct asnd_quant_part;
+struct asnd_quant_parts;
 enum {
     ASN_CONTEXT_FILLS = 10,
     ASN_BAND_LINES = 4 /* that bands take, at most */
@@ -71,8 +71,9 @@ typedef struct {
                      int32_t *sums); /* few rows of int8 (gemv_int8.h) */
     void (*int8_dots)(int64_t k, const int16_t *a, const char *b, int64_t column,
                       int64_t n, int32_t *sums);
-    void (*quant_dots)(const struct asnd_quant *q, const struct asnd_quant_part *parts,
-                       int64_t count, int64_t first,
+    bool (*quant_parts)(const struct asnd_quant *q, struct asnd_quant_parts *to);
+    void (*quant_dots)(const struct asnd_quant *q, const struct asnd_quant_parts *parts,
+                       int64_t first,
                        int64_t end); /* lines of int8 or int4 (gemv_quant.h), or NULL */
     asn_status (*dots)(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t, bool *done);
     void (*dots_by_vector)(int64_t rows, int64_t n, const char *x, int64_t x_row,

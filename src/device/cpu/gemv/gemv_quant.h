@@ -54,10 +54,21 @@ typedef struct asnd_quant_part {
     const float *scale, *total;
 } asnd_quant_part;
 
-/* Field of the context: the sums of lines [first, end) with all vectors. */
-typedef void (*asnd_quant_dots_fn)(const asnd_quant *q, const asnd_quant_part *parts,
-                                   int64_t count, int64_t first, int64_t end);
-void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_part *parts, int64_t count,
+typedef struct asnd_quant_parts {
+    int64_t count;
+    asnd_quant_part *parts;
+    int16_t *values; /* of each part in turn, for the next */
+    float *scales;   /* and its scales and totals */
+} asnd_quant_parts;
+
+/* Fields of the context: the vectors' parts, in memory for twice as many as there are
+ * pieces of ASN_QUANT_PART elements in groups (false: a value that fixed point does not
+ * hold), and the sums of lines [first, end) with all vectors. */
+typedef bool (*asnd_quant_parts_fn)(const asnd_quant *q, asnd_quant_parts *to);
+bool asn_quant_parts_avx2(const asnd_quant *q, asnd_quant_parts *to);
+typedef void (*asnd_quant_dots_fn)(const asnd_quant *q, const asnd_quant_parts *parts,
+                                   int64_t first, int64_t end);
+void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_parts *parts,
                          int64_t first, int64_t end);
 
 #endif

@@ -78,13 +78,14 @@ INLINE float sum_of(__m256 x) {
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
 }
 
-INLINE void some_dots(const block *b, const asnd_quant_part *parts, int64_t count) {
+INLINE void some_dots(const block *b, const asnd_quant_parts *parts) {
     const asnd_quant *q = b->q;
     __m256 all[SUMS];
     float shifts[SUMS] = {0};
     for (int i = 0; i < b->lines * b->vectors; i++)
         all[i] = _mm256_setzero_ps();
-    for (const asnd_quant_part *part = parts; part < parts + count; part++) {
+    for (int64_t p = 0; p < parts->count; p++) {
+        const asnd_quant_part *part = &parts->parts[p];
         __m256i sums[SUMS];
         sum_part(b, part, sums);
         for (int r = 0; r < b->lines; r++) {
@@ -114,48 +115,47 @@ INLINE void some_dots(const block *b, const asnd_quant_part *parts, int64_t coun
 }
 
 /* All lines with some vectors: constants of the loops, as nibbles and offsets. */
-INLINE void dots_of(block b, const asnd_quant_part *parts, int64_t count, int64_t first,
-                    int64_t end) {
+INLINE void dots_of(block b, const asnd_quant_parts *parts, int64_t first, int64_t end) {
     const int lines = b.lines;
     b.apart = (end - first) / lines;
     for (b.line = first; b.line < first + b.apart; b.line++) {
         b.x = b.q->x + b.line * b.q->line;
-        some_dots(&b, parts, count);
+        some_dots(&b, parts);
     }
     b.lines = 1;
     for (b.line = first + lines * b.apart; b.line < end; b.line++) {
         b.x = b.q->x + b.line * b.q->line;
-        some_dots(&b, parts, count);
+        some_dots(&b, parts);
     }
 }
 
-INLINE void dots(const asnd_quant *q, const asnd_quant_part *parts, int64_t count,
-                 int64_t first, int64_t end, bool nibbles, bool offsets) {
+INLINE void dots(const asnd_quant *q, const asnd_quant_parts *parts, int64_t first,
+                 int64_t end, bool nibbles, bool offsets) {
     block b = {.q = q, .nibbles = nibbles, .offsets = offsets};
     for (; b.vector + 4 <= q->count; b.vector += 4) {
         b.lines = 2;
         b.vectors = 4;
-        dots_of(b, parts, count, first, end);
+        dots_of(b, parts, first, end);
     }
     b.lines = 4;
     for (; b.vector + 2 <= q->count; b.vector += 2) {
         b.vectors = 2;
-        dots_of(b, parts, count, first, end);
+        dots_of(b, parts, first, end);
     }
     b.vectors = 1;
-    if (b.vector < q->count) dots_of(b, parts, count, first, end);
+    if (b.vector < q->count) dots_of(b, parts, first, end);
 }
 
-void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_part *parts, int64_t count,
+void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_parts *parts,
                          int64_t first, int64_t end) {
     const bool offsets = q->offset.data;
     if (q->nibbles && offsets)
-        dots(q, parts, count, first, end, true, true);
+        dots(q, parts, first, end, true, true);
     else if (q->nibbles)
-        dots(q, parts, count, first, end, true, false);
+        dots(q, parts, first, end, true, false);
     else if (offsets)
-        dots(q, parts, count, first, end, false, true);
+        dots(q, parts, first, end, false, true);
     else
-        dots(q, parts, count, first, end, false, false);
+        dots(q, parts, first, end, false, false);
 }
 #endif

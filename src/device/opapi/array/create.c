@@ -22,7 +22,7 @@
 typedef struct {
     asnd_plan_head head;
     int out;
-    bool line, powers;                         /* linspace; logspace: of its base */
+    bool eye, line, powers;                    /* linspace; logspace: of its base */
     double start, stop, base;                  /* linspace, logspace */
     _Alignas(16) uint8_t first[16], delta[16]; /* arange */
 } create_plan;
@@ -42,13 +42,40 @@ static asn_status write_powers(const create_plan *p, const asnd_nd *out, asnd_tm
     return asn_prog_run(&prog);
 }
 
-/* The body of all. Eye is the one with two dimensions. */
+/* Where the elements of `out` lie that has one dimension beside extents of 1: *n of them.
+ * False: it has several. */
+static bool is_row(const asnd_nd *out, int64_t *n, int64_t *step) {
+    *n = 1;
+    *step = 0;
+    for (int d = 0; d < out->ndim; d++) {
+        if (out->shape[d] == 1) continue;
+        if (*n != 1) return false;
+        *n = out->shape[d];
+        *step = out->strides[d];
+    }
+    return out->ndim > 0;
+}
+
+/* The same as a view of one dimension. */
+static void row_of(asnd_view *v, const asnd_nd *out) {
+    int64_t n, step;
+    (void)is_row(out, &n, &step);
+    asn_view_set(v, out);
+    v->nd.ndim = 1;
+    v->shape[0] = n;
+    v->strides[0] = step;
+}
+
+/* The body of all. */
 static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const create_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
     if (p->powers) return write_powers(p, out, tmp);
     if (p->line) return asn_cpu_linspace(out, p->start, p->stop, true);
-    return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
+    if (p->eye) return asn_cpu_eye(out, 0);
+    asnd_view row;
+    row_of(&row, out);
+    return asn_cpu_arange(&row.nd, p->first, p->delta);
 }
 
 /* ceil((end - start) / step), or floor + 1 with the end (`closed`). v: the three scalars
@@ -83,13 +110,14 @@ static create_plan *plan_create(asnd_call *c, int out, double ns) {
                                    50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
     if (p != NULL) {
         p->out = c->first[out];
-        p->line = p->powers = false;
+        p->eye = p->line = p->powers = false;
     }
     return p;
 }
 
 /* Arange(start, end, step, out) excludes the end, Range includes it (arg 1). The output's
- * length decides; it must be what the numbers give. */
+ * length decides; it must be what the numbers give, in one dimension beside extents of 1
+ * (llama.cpp's backend has three of these). */
 asn_status asn_planner_arange(asnd_call *c) {
     double v[3] = {0, 0, 1};
     const asnd_nd *out = asn_call_nd(c, 3);
@@ -99,7 +127,9 @@ asn_status asn_planner_arange(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: start, end, step are %g, %g, %g",
                              c->op->name, v[0], v[1], v[2]);
     int64_t n = range_length(c, v, c->op->arg != 0);
-    ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
+    int64_t length, step;
+    if (!is_row(out, &length, &step) || length != n)
+        ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
     if (n == 0) return ASN_OK;
     /* The kernel computes first + i * delta in the output's dtype. */
     create_plan *p = plan_create(c, 3, 0.3);
@@ -154,5 +184,8 @@ asn_status asn_planner_eye(asnd_call *c) {
                              (long long)shape[0], (long long)shape[1]);
     ASN_TRY(asn_call_same_shape(c, 2, 2, shape));
     if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
-    return plan_create(c, 2, 0.3) ? ASN_OK : ASN_ERR_MEMORY;
+    create_plan *p = plan_create(c, 2, 0.3);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->eye = true;
+    return ASN_OK;
 }
