@@ -166,11 +166,17 @@ def test_weights_as_they_lie(m, k, n, order):
             np.repeat(t.astype(float), 32, 0)[:k] if group else t.astype(float)
             for t in (scale, offset)
         )
-        for values, weights in ((w, [lay(w)]), (bits, [lay(bits), Int4(bits), Int4(bits, (1, 0))])):
+        # Which of the weights a few rows in fixed point may meet: whole blocks of contiguous columns.
+        whole = m <= 32 and k % 32 == 0
+        lines = whole and order == "columns"
+        for values, weights in (
+            (w, [(lay(w), lines)]),
+            (bits, [(lay(bits), lines), (Int4(bits), False), (Int4(bits, (1, 0)), whole)]),
+        ):
             for shift, back in ((None, 0), (offset, o)):
                 wide = (values + back) * s
                 want, sums = x.astype(float) @ wide, np.abs(x.astype(float)) @ np.abs(wide)
-                for weight in weights:
+                for weight, fixed in weights:
                     out = np.empty((m, n), np.float16)
                     run(
                         "WeightQuantBatchMatmulV2",
@@ -186,7 +192,10 @@ def test_weights_as_they_lie(m, k, n, order):
                     )
                     assert (
                         np.abs(out.astype(float) - want)
-                        <= 2.0**-10 * np.abs(want) + 1e-6 * sums + 1e-7 + rounded(x, wide, group)
+                        <= 2.0**-10 * np.abs(want)
+                        + 1e-6 * sums
+                        + 1e-7
+                        + fixed * rounded(x, wide, group)
                     ).all()
 
 
@@ -230,7 +239,7 @@ def test_few_rows_in_fixed_point(spread, m):
                 allowed = 2.0**-8 * np.abs(want) + 2.0**-21 * np.abs(x.astype(float)) @ np.abs(wide)
                 # Sums of float32 have an offset's part and the others apart.
                 allowed += 2.0**-21 * np.abs(x.astype(float)) @ (np.abs(values * s) + np.abs(o * s))
-                if spread != "integers":
+                if spread != "integers" and m <= 32:
                     allowed += rounded(x, wide, group)
             weight = np.asfortranarray(values) if bits == 8 else Int4(values, (1, 0))
             out = np.empty(want.shape, x.dtype)
@@ -240,6 +249,19 @@ def test_few_rows_in_fixed_point(spread, m):
             assert (np.isfinite(got) == finite).all()
             same(got[~finite], want[~finite])
             assert (np.abs(got - want) <= allowed)[finite].all()
+
+
+@pytest.mark.parametrize("m", [2, 3, 9, 32])
+def test_row_in_fixed_point_alone(m):
+    """Its bits do not depend on the rows beside it, one of which has a second part."""
+    x = RNG.standard_normal((m, 544)).astype(np.float16)
+    x[0, 7] = 30000
+    w, scale = np.asfortranarray(ints(544, 37)), RNG.random(37).astype(np.float16)
+    together, alone = np.empty((m, 37), np.float16), np.empty((1, 37), np.float16)
+    run("WeightQuantBatchMatmulV2", x, w, scale, None, None, None, None, 0, together)
+    for i in range(m):
+        run("WeightQuantBatchMatmulV2", x[i : i + 1], w, scale, None, None, None, None, 0, alone)
+        same(together[i].view(np.uint16), alone[0].view(np.uint16))
 
 
 @pytest.mark.parametrize("version", ["V2", "V3"])

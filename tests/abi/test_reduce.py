@@ -97,15 +97,18 @@ def test_one_value_of_shape_one(shape):
         for name in ("Max", "Min", "Median", "NanMedian"):
             with pytest.raises(AclError, match="161002"):
                 run(name, a, out)
-            with pytest.raises(AclError, match="161002"):
-                run("ReduceSum", a, [], False, a.dtype, out)
-    # llama.cpp's backend has one value of named dimensions so.
-    np.testing.assert_allclose(
-        run("ReduceSum", a, list(range(a.ndim)), False, a.dtype, np.empty(1)), a.sum()
-    )
-    if a.ndim > 1:
+    if a.ndim > 1:  # with a parameter for dimensions the shape is theirs
         with pytest.raises(AclError, match="161002"):
-            run("ReduceSum", a, [0], False, a.dtype, np.empty(1))
+            run("ReduceSum", a, [], False, a.dtype, np.empty(1))
+
+
+def test_row_to_one_value_of_shape_one():
+    """As llama.cpp's backend sums a row."""
+    a = RNG.standard_normal(7)
+    np.testing.assert_allclose(run("ReduceSum", a, [0], False, a.dtype, np.empty(1)), [a.sum()])
+    for keep, out in ((False, np.empty((1, 1))), (False, np.empty(2)), (True, np.empty(()))):
+        with pytest.raises(AclError, match="161002"):
+            run("ReduceSum", a, [0], keep, a.dtype, out)
 
 
 def test_strided_empty_and_zero_dim():

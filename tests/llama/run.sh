@@ -32,18 +32,18 @@ cc -O2 -std=c11 -D_GNU_SOURCE -I source/include -I source/ggml/include "$here/te
 export LD_LIBRARY_PATH=$home/lib64:$PWD/made/bin
 
 # Operator by operator, since the backend ends the process at CANN's first refusal. The case that did (the
-# first one it supports that has no result) has failed, and the others go on without it.
+# first one it supports that has no result), or that crashed, has failed, and the others go on without it.
 plain() { sed 's/\x1b\[[0-9;]*m//g; s/^ *//'; }
 test_operator() {
     local name=$1 others='' ended verdict
     made/bin/test-backend-ops support -b CANN0 -o "$name" 2> /dev/null | plain | sed -n 's/: SUPPORTED$//p' > cases.txt
     until GGML_NO_BACKTRACE=1 stdbuf -oL made/bin/test-backend-ops test -b CANN0 -o "$name" -p "^(?!($others\$))" \
         2> errors.txt | plain > results.txt; do
-        grep -q 'CANN error:' errors.txt || return 0 # results that differ, which are counted below
-        ended=$(sed -n 's/: OK$//p; s/.*): FAIL$/&/p' results.txt | sed 's/: FAIL$//; s/.*\] //' |
+        [ $? -ge 128 ] || return 0 # by no signal: results that differ, which are counted below
+        ended=$(sed -n 's/: \(OK\|FAIL\)$//p' results.txt | sed 's/.*\] .*   //' |
             grep -vxFf - cases.txt | sed -n 1p) || true
         [ -n "$ended" ] || return 1
-        echo "$ended: $(grep -m1 'CANN error:' errors.txt)" >> ends.txt
+        echo "$ended: $(grep -m1 'CANN error:' errors.txt || tail -n 1 errors.txt)" >> ends.txt
         grep -q 'which no operator computes with' errors.txt && verdict=REFUSED || verdict=FAIL
         echo "$ended: $verdict" >> operators.txt
         grep -vxF "$ended" cases.txt > left.txt || true

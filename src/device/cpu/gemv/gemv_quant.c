@@ -16,14 +16,14 @@ enum { TILE_BYTES = 1 << 17 }; /* lines that a thread takes at once, at least */
 typedef struct {
     const asnd_quant *q;
     asnd_quant_parts parts;
-    asnd_quant_dots_fn dots;
     int64_t tile; /* lines of a task */
 } job;
 
 static void dots_task(void *ctx, int64_t task) {
     const job *j = ctx;
     const int64_t first = task * j->tile;
-    j->dots(j->q, &j->parts, first, asn_least(first + j->tile, j->q->lines));
+    asn_context_get()->quant_dots(j->q, &j->parts, first,
+                                  asn_least(first + j->tile, j->q->lines));
 }
 
 static bool multiply(job *j, double ns) {
@@ -37,9 +37,9 @@ static bool multiply(job *j, double ns) {
 }
 
 asn_status asn_gemv_quant(const asnd_quant *q, double ns, bool *done) {
-    job j = {.q = q, .dots = asn_context_get()->quant_dots};
-    *done = j.dots && q->count <= ASN_QUANT_FEW && q->length % ASN_QUANT_BLOCK == 0 &&
-            q->group % ASN_QUANT_BLOCK == 0;
+    job j = {.q = q};
+    *done = asn_context_get()->quant_dots && q->count <= ASN_QUANT_FEW &&
+            q->length % ASN_QUANT_BLOCK == 0 && q->group % ASN_QUANT_BLOCK == 0;
     if (!*done) return ASN_OK;
     const int64_t group = asn_least(q->group, q->length);
     const int64_t most =

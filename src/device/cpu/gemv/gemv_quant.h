@@ -40,8 +40,9 @@ typedef struct asnd_quant {
  * lengths, values that no fixed point holds, a processor without them), and nothing was
  * written. Must equal the way by widened lines (gemv_lines.h), but for the order of sums
  * and for each element of v, which may be off by 2^-12 of the mean size of the
- * ASN_QUANT_PART elements around it (what rounding to float16 does). Bits do not depend
- * on the number of threads. ASN_ERR_MEMORY. */
+ * ASN_QUANT_PART elements around it (of one of that size, what rounding to float16
+ * takes). A vector's bits depend neither on the others nor on the number of threads.
+ * ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_gemv_quant(const asnd_quant *q, double ns, bool *done);
 
 /* Some elements of all vectors in fixed point: a vector's element p from `at` on, one of
@@ -64,10 +65,7 @@ typedef struct asnd_quant_parts {
 /* Fields of the context: the vectors' parts, in memory for twice as many as there are
  * pieces of ASN_QUANT_PART elements in groups (false: a value that fixed point does not
  * hold), and the sums of lines [first, end) with all vectors. */
-typedef bool (*asnd_quant_parts_fn)(const asnd_quant *q, asnd_quant_parts *to);
 bool asn_quant_parts_avx2(const asnd_quant *q, asnd_quant_parts *to);
-typedef void (*asnd_quant_dots_fn)(const asnd_quant *q, const asnd_quant_parts *parts,
-                                   int64_t first, int64_t end);
 void asn_quant_dots_avx2(const asnd_quant *q, const asnd_quant_parts *parts,
                          int64_t first, int64_t end);
 

@@ -66,14 +66,15 @@ static void part_pairs(int16_t *values, int64_t n) {
 }
 
 /* The next part, of elements [at, at + length); v[k] becomes what it leaves of vector k.
- * False: no second part is needed. */
+ * coarse[k]: the vector needs a second one. In that one (`second`), the others are 0:
+ * each vector has the bits that it has alone. Returns whether there are any. */
 static bool add_part(const asnd_quant *q, asnd_quant_parts *to, int64_t at,
                      int64_t length, float (*v)[ASN_QUANT_PART], const int *exponents,
-                     int lower) {
+                     bool second, bool *coarse) {
     const int64_t vectors = q->count;
     int16_t *values = to->values + to->count * vectors * ASN_QUANT_PART;
     float *scale = to->scales + to->count * 2 * vectors;
-    bool coarse = false;
+    bool any = false;
     to->parts[to->count++] = (asnd_quant_part){.at = at,
                                                .length = length,
                                                .group = at / q->group,
@@ -82,17 +83,20 @@ static bool add_part(const asnd_quant *q, asnd_quant_parts *to, int64_t at,
                                                .total = scale + vectors};
     for (int64_t k = 0; k < vectors; k++, values += ASN_QUANT_PART) {
         bool rest;
-        const int64_t size = round_part(v[k], length, exponents[k] - lower, values,
-                                        scale + k, scale + vectors + k, &rest);
-        coarse |= rest && size < COARSE * length;
+        if (second && !coarse[k]) memset(v[k], 0, (size_t)length * sizeof **v);
+        const int64_t size = round_part(v[k], length, exponents[k] - second * (BITS + 1),
+                                        values, scale + k, scale + vectors + k, &rest);
+        coarse[k] = rest && size < COARSE * length;
+        any |= coarse[k];
         if (q->nibbles) part_pairs(values, length);
     }
-    return coarse;
+    return any;
 }
 
 bool asn_quant_parts_avx2(const asnd_quant *q, asnd_quant_parts *to) {
     float v[ASN_QUANT_FEW][ASN_QUANT_PART];
     int exponents[ASN_QUANT_FEW];
+    bool coarse[ASN_QUANT_FEW];
     for (int64_t at = 0, length; at < q->length; at += length) {
         const int64_t group_end = asn_least((at / q->group + 1) * q->group, q->length);
         length = asn_least(group_end - at, ASN_QUANT_PART);
@@ -101,8 +105,8 @@ bool asn_quant_parts_avx2(const asnd_quant *q, asnd_quant_parts *to) {
             exponents[k] = exponent_of(v[k], length);
             if (exponents[k] < LEAST_EXPONENT || exponents[k] > 127) return false;
         }
-        if (add_part(q, to, at, length, v, exponents, 0))
-            add_part(q, to, at, length, v, exponents, BITS + 1);
+        if (add_part(q, to, at, length, v, exponents, false, coarse))
+            add_part(q, to, at, length, v, exponents, true, coarse);
     }
     return true;
 }

@@ -42,28 +42,12 @@ static asn_status write_powers(const create_plan *p, const asnd_nd *out, asnd_tm
     return asn_prog_run(&prog);
 }
 
-/* Where the elements of `out` lie that has one dimension beside extents of 1: *n of them.
- * False: it has several. */
-static bool is_row(const asnd_nd *out, int64_t *n, int64_t *step) {
-    *n = 1;
-    *step = 0;
-    for (int d = 0; d < out->ndim; d++) {
-        if (out->shape[d] == 1) continue;
-        if (*n != 1) return false;
-        *n = out->shape[d];
-        *step = out->strides[d];
-    }
-    return out->ndim > 0;
-}
-
-/* The same as a view of one dimension. */
-static void row_of(asnd_view *v, const asnd_nd *out) {
-    int64_t n, step;
-    (void)is_row(out, &n, &step);
+/* `out` without its extents of 1; false: it has no dimension, or several others. */
+static bool row_of(asnd_view *v, const asnd_nd *out) {
     asn_view_set(v, out);
-    v->nd.ndim = 1;
-    v->shape[0] = n;
-    v->strides[0] = step;
+    for (int d = out->ndim - 1; d >= 0; d--)
+        if (v->shape[d] == 1 && v->nd.ndim > 1) asn_view_drop(v, d);
+    return v->nd.ndim == 1;
 }
 
 /* The body of all. */
@@ -74,7 +58,7 @@ static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     if (p->line) return asn_cpu_linspace(out, p->start, p->stop, true);
     if (p->eye) return asn_cpu_eye(out, 0);
     asnd_view row;
-    row_of(&row, out);
+    (void)row_of(&row, out); /* it is one: see the planner */
     return asn_cpu_arange(&row.nd, p->first, p->delta);
 }
 
@@ -127,8 +111,8 @@ asn_status asn_planner_arange(asnd_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: start, end, step are %g, %g, %g",
                              c->op->name, v[0], v[1], v[2]);
     int64_t n = range_length(c, v, c->op->arg != 0);
-    int64_t length, step;
-    if (!is_row(out, &length, &step) || length != n)
+    asnd_view row;
+    if (!row_of(&row, out) || row.shape[0] != n)
         ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
     if (n == 0) return ASN_OK;
     /* The kernel computes first + i * delta in the output's dtype. */

@@ -360,10 +360,6 @@ static int second_out(const asnd_call *c, int first) {
     return -1;
 }
 
-static bool reduces_all(uint64_t mask, int ndim) {
-    return __builtin_popcountll(mask) == ndim;
-}
-
 /* arg is the kind. The input is parameter 0; outputs are found by their kinds. */
 asn_status asn_planner_reduce(asnd_call *c) {
     options o;
@@ -371,8 +367,9 @@ asn_status asn_planner_reduce(asnd_call *c) {
     asnd_reduce_kind kind = (asnd_reduce_kind)c->op->arg;
     const asnd_nd *in = asn_call_nd(c, 0);
     ASN_TRY(read_options(c, &o));
-    /* CANN writes one value to shape (1,), too: llama.cpp's backend has it so. */
-    const bool one = o.whole || (!o.keep && !o.noop && reduces_all(o.mask, in->ndim));
+    /* CANN writes the one value of an operator without dimensions to shape (1,), too, and
+     * llama.cpp's backend that of a row whose dimension it names. */
+    const bool one = o.whole || (in->ndim == 1 && o.mask && !o.keep);
     for (int i = out; one && i < c->op->num_params; i++)
         asn_call_one_value(c, i);
     ASN_TRY(asn_check_reduced(c, 0, out, o.mask, o.keep || o.noop));
