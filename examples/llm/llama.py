@@ -4,7 +4,13 @@ Of CANN's operators it calls aclnnRmsNorm, aclnnAddRmsNorm, aclnnRotaryPositionE
 and, of int8 weights, aclnnWeightQuantBatchMatmulV2; attention is asnumpy.nn.KVCache's. Weights that
 read the same rows are joined, so that a layer is four products: q, k and v; the attention's output;
 gate and up; down.
+
+What lies between two attentions has no part in the cache and launches the same at every token of a
+decoding: it is traced once for a number of rows (asnumpy.jit), and replayed on other arrays.
 """
+
+import functools
+import weakref
 
 import asnumpy as np
 import numpy
@@ -87,6 +93,11 @@ class Llama:
         angles = numpy.outer(numpy.arange(c.positions), numpy.concatenate([turns, turns]))
         self.cos = np.asarray(numpy.cos(angles)).astype(self.kind)
         self.sin = np.asarray(numpy.sin(angles)).astype(self.kind)
+        me = weakref.proxy(self)  # a model's memory goes with the last reference to it
+        between = (functools.partial(Llama._between, me, n) for n in range(1, c.layers))
+        enter, leave = (functools.partial(end, me) for end in (Llama._enter, Llama._leave))
+        self.parts = [enter, *between, leave]
+        self.traced = [np.jit(part) for part in self.parts]
 
     @property
     def step_bytes(self):
@@ -124,35 +135,55 @@ class Llama:
         ValueError
             A position is beyond those of the model.
         """
-        c = self.config
         tokens = numpy.asarray(tokens)
         at = numpy.asarray(positions)[:, None] + numpy.arange(tokens.shape[1])
-        if at.max() >= c.positions:
-            raise ValueError(f"position {at.max()}; the model has {c.positions} positions")
-        at = np.asarray(at)
-        tables = self.cos[at][:, None], self.sin[at][:, None]
-        x = self.embedding[np.asarray(tokens.ravel())]  # rows: the products' operands are matrices
-        h = rms_norm(x, self.layers[0].before, c.epsilon)
-        for n, layer in enumerate(self.layers):
-            more = layer.out(self._attention(n, layer.qkv(h), tables, positions, cache, sequences))
-            x, h = add_rms_norm(x, more, layer.after, c.epsilon)
-            more = layer.down(swiglu(layer.gate_up(h)))
-            gamma = self.layers[n + 1].before if n + 1 < c.layers else self.norm
-            x, h = add_rms_norm(x, more, gamma, c.epsilon)
-        if every:
-            return self.head(h).reshape(*tokens.shape, -1)
-        return self.head(h[tokens.shape[1] - 1 :: tokens.shape[1]])
+        if at.max() >= self.config.positions:
+            raise ValueError(
+                f"position {at.max()}; the model has {self.config.positions} positions"
+            )
+        enter, *between, leave = self.traced if tokens.shape[1] == 1 else self.parts
+        x, cos, sin, *qkv = enter(np.asarray(tokens), np.asarray(at))
+        for n in range(self.config.layers):
+            q, k, v = qkv
+            cache.update(n, k, v, positions, sequences)
+            attended = cache.attention(n, q, sequences)
+            if n < len(between):
+                x, *qkv = between[n](x, attended, cos, sin)
+        logits = leave(x, attended, every)
+        return logits.reshape(*tokens.shape, -1) if every else logits
 
-    def _attention(self, number, qkv, tables, positions, cache, sequences):
-        """Of projected rows (batch tokens, (heads + 2 kv_heads) size) to (batch tokens, heads size)."""
+    def _enter(self, tokens, at):
+        """Of tokens and their positions, (batch, tokens) each: rows x (batch tokens, hidden), cos and sin
+        (batch, 1, tokens, size), and the first layer's q, k and v."""
+        x = self.embedding[tokens.reshape(-1)]  # rows: the products' operands are matrices
+        cos, sin = self.cos[at][:, None], self.sin[at][:, None]
+        h = rms_norm(x, self.layers[0].before, self.config.epsilon)
+        return x, cos, sin, *self._projected(self.layers[0], h, cos, sin)
+
+    def _between(self, number, x, attended, cos, sin):
+        """From the attention before layer `number` to its own: x, and q, k and v."""
+        layer = self.layers[number]
+        x, h = self._behind(self.layers[number - 1], x, attended, layer.before)
+        return x, *self._projected(layer, h, cos, sin)
+
+    def _leave(self, x, attended, every):
+        """Logits of the last token of each row, or of every token."""
+        h, tokens = self._behind(self.layers[-1], x, attended, self.norm)[1], attended.shape[2]
+        return self.head(h if every else h[tokens - 1 :: tokens])
+
+    def _projected(self, layer, h, cos, sin):
+        """q, k and v, (batch, heads, tokens, size), of normed rows."""
         c = self.config
-        batch, tokens = len(positions), qkv.shape[0] // len(positions)
-        qkv = qkv.reshape(batch, tokens, -1, c.head_dim).transpose(0, 2, 1, 3)
-        turned = c.heads + c.kv_heads
-        qk = rotate(qkv[:, :turned], *tables)
-        cache.update(number, qk[:, c.heads :], qkv[:, turned:], list(positions), sequences)
-        out = cache.attention(number, qk[:, : c.heads], sequences)
-        return out.transpose(0, 2, 1, 3).reshape(batch * tokens, -1)
+        qkv = layer.qkv(h).reshape(cos.shape[0], cos.shape[2], -1, c.head_dim)
+        qkv = qkv.transpose(0, 2, 1, 3)
+        qk = rotate(qkv[:, : c.heads + c.kv_heads], cos, sin)
+        return qk[:, : c.heads], qk[:, c.heads :], qkv[:, c.heads + c.kv_heads :]
+
+    def _behind(self, layer, x, attended, gamma):
+        """Rows behind a layer whose attention gave (batch, heads, tokens, size), and these normed."""
+        attended = attended.transpose(0, 2, 1, 3).reshape(x.shape[0], -1)
+        x, h = add_rms_norm(x, layer.out(attended), layer.after, self.config.epsilon)
+        return add_rms_norm(x, layer.down(swiglu(layer.gate_up(h))), gamma, self.config.epsilon)
 
     def prefill(self, tokens, cache, sequence, position=0, chunk=512):
         """Logits (vocabulary,) of the last of a sequence's new tokens, chunk of them at a time."""

@@ -118,6 +118,21 @@ def test_package_operator(packages, rng):
         asnumpy.ops.aclnn("TenthRelu", x, 0.25, 4, True, "fast", None, outputs=y)
 
 
+def test_package_operator_traced(packages, rng):
+    """A replay runs a package's second phase again."""
+
+    def function(x):
+        y = asnumpy.empty(x.shape, "float32")
+        return asnumpy.ops.aclnn("TenthRelu", x + 1, 0.25, 3, True, "fast", None, outputs=y)
+
+    jitted = asnumpy.jit(function)
+    for _ in range(3):
+        a = rng.standard_normal((6, 50)).astype("float32")
+        expected = np.where(a + 1 > 0, a + 1, np.float32(0.25) * (a + 1))
+        np.testing.assert_array_equal(np.asarray(jitted(asnumpy.array(a))), expected)
+    assert jitted.cache_info().hits == 2
+
+
 def test_parameters_beyond_registers(packages):
     x, y = asnumpy.array([-1.0, 2.0], dtype="float32"), asnumpy.empty(2, "float32")
     mixed = (-1, 0.5, 1.5, x, True, 2**40, 2.5, (0, 2, 1), 4, 3.5, 5, False, 4.5, 5.5, 6, "hi", 6.5,

@@ -648,3 +648,30 @@ def test_other_threads_are_not_captured():
     thread.join()
     alone(asnumpy.ones(3, "f4"))
     assert got == [15] and busy._entries()[0]["steps"] == alone._entries()[0]["steps"]
+
+
+def test_operators_by_their_names(rng):
+    """CANN's operators of asnumpy.ops.aclnn: tensors, lists, numbers and integers, views, memory written in place."""
+    call, shift = asnumpy.ops.aclnn, asnumpy.array(np.arange(3, dtype="f4"))
+
+    def function(x, y):
+        leaky = call("LeakyRelu", x * 2, np.float32(0.5), outputs=asnumpy.empty(x.shape, x.dtype))
+        turned = call("Permute", leaky, (1, 0), outputs=asnumpy.empty((3, 4), x.dtype))
+        both = call("Cat", (turned.T, y, x), 0, outputs=asnumpy.empty((12, 3), x.dtype))
+        return both + shift, call("InplaceSigmoid", outputs=y), turned[1:]
+
+    def expected(x, y, shift):
+        leaky = np.where(x > 0, 2 * x, x)
+        return np.concatenate([leaky, y, x]) + shift, 1 / (1 + np.exp(-y)), leaky.T[1:]
+
+    jitted = asnumpy.jit(function)
+    for k in range(4):
+        x, y = arrays(rng, (8, 3), (4, 3))
+        shift[1] = k  # read by each call
+        given = asnumpy.array(x)[::2], asnumpy.array(y)
+        wanted = expected(x[::2], y, np.array([0, k, 2], "f4"))
+        same(jitted(*given), wanted)
+        same(given, (x[::2], wanted[1]))
+    assert jitted.cache_info()[:2] == (3, 1)
+    with pytest.raises(RuntimeError, match="aclnnRelu: .*161002"):
+        asnumpy.jit(lambda x: call("Relu", x, outputs=asnumpy.empty(5)))(asnumpy.ones(4, "f4"))

@@ -459,6 +459,31 @@ def test_arguments():
     refuses(IndexError, "layer 9 of 2", cache.tokens, 9)
 
 
+def test_sequences_and_positions():
+    """An integer of any kind, or a sequence of such; anything else is refused by its name."""
+    cache = np.nn.KVCache(1, 2, 4, sequences=3)
+    x, at = numpy.ones((3, 2, 1, 4), "f4"), 0
+    for position in (int, numpy.int32, numpy.array, lambda k: [k] * 3, lambda k: iter((k, k, k)),
+                     lambda k: numpy.full(3, k), lambda k: (k, numpy.int64(k), True + k - 1)):  # fmt: skip
+        cache.update(0, x, np.asarray(x), position(at))
+        at += 1
+    for sequences in (2, numpy.int8(2), [2], range(2, 3), numpy.array([2])):
+        cache.update(0, x[:1], x[:1], at, sequences)
+        assert cache.attention(0, x[:1], sequences).shape == (1, 2, 1, 4)
+        at += 1
+    assert (cache.tokens(0, 1).stop, cache.tokens(0, 2).stop) == (at - 5, at)
+    for wrong in (0.5, "at", [0, 1, 2.5], numpy.ones(3), None, numpy.array(0.5)):
+        told = "position is .*; it may be an integer or a sequence of integers"
+        refuses(TypeError, told, cache.update, 0, x, x, wrong)
+    for wrong in (1.5, "01", [[0], [1], [2]]):
+        refuses(TypeError, "sequences is .*; it may be an integer", cache.attention, 0, x, wrong)
+    refuses(OverflowError, "4294967296 is beyond 32 bits", cache.attention, 0, x[:1], 2**32)
+    refuses(OverflowError, "too (big|large)", cache.update, 0, x, x, 2**64)
+    refuses(OverflowError, "too (big|large)", cache.update, 0, x, x, [0, 1, 2**64])
+    refuses(TypeError, "'list'", cache.truncate, 0, [0])
+    assert cache.tokens(0, 0).stop == at - 5
+
+
 @pytest.mark.parametrize(
     ("error", "message", "keywords"),
     [

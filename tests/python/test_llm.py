@@ -1,9 +1,11 @@
 """examples/llm: a decoder against a reference in float64 of its own, with and without a cache, batched and alone."""
 
+import gc
 import json
 import pathlib
 import sys
 
+import asnumpy as np
 import numpy
 import pages
 import pytest
@@ -121,6 +123,25 @@ def test_batched_is_single(model):
         for s, prompt in enumerate(prompts):
             alone = prompt + [k + s for k in range(step + 1)]
             close(got[s], model([alone], [0], model.cache())[0].to_numpy(), 1e-5)
+
+
+def test_a_step_replays_and_the_model_ends(folder):
+    """Each part of a decoding step is traced once for a number of rows; nothing keeps a model that is dropped."""
+    np.synchronize()
+    before = np.memory.memory_allocated()
+    m = llama.Llama(folder, "int8")
+    cache = m.cache(sequences=2)
+    m([[3, 4], [5, 6]], [0, 0], cache)
+    for position in range(2, 6):
+        m([[7], [8]], [position, position], cache).to_numpy()
+    assert [part.cache_info()[:2] for part in m.traced] == [(3, 1)] * (m.config.layers + 1)
+    gc.disable()
+    try:
+        del m, cache
+        np.synchronize()
+        assert np.memory.memory_allocated() <= before
+    finally:
+        gc.enable()
 
 
 def test_positions_end(model):

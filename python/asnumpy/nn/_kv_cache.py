@@ -1,24 +1,10 @@
-"""The class over the core's cache (src/nn/kv_cache.h): arguments become arrays and tuples of ints here."""
+"""The class over the core's cache (src/nn/kv_cache.h), which takes its arguments as they are."""
 
 import operator
 
 import numpy as np
 
 from .. import _core
-
-
-def _integers(value, times, name):
-    """A tuple of ints: an int `times` times, or the members of a sequence. TypeError for anything else."""
-    try:
-        return (operator.index(value),) * times
-    except TypeError:
-        pass
-    try:
-        return tuple(map(operator.index, value))
-    except TypeError:
-        raise TypeError(
-            f"KVCache: {name} is {value!r}; it may be an integer or a sequence of integers"
-        ) from None
 
 
 class KVCache:
@@ -99,7 +85,7 @@ class KVCache:
             composed,
         )
         self._options = (layers, kv_heads, head_dim, np.dtype(dtype), window, block_size, blocks)
-        self._sequences = list(range(sequences))
+        self._sequences = tuple(range(sequences))
 
     def __repr__(self):
         layers, heads, size, dtype, window, block_size, blocks = self._options
@@ -110,10 +96,6 @@ class KVCache:
             f"KVCache({layers}, {heads}, {size}, dtype={dtype}, "
             f"sequences={len(self._sequences)}{more})"
         )
-
-    def _named(self, sequences):
-        """A sequence or several as a tuple; None: all that are in use."""
-        return tuple(self._sequences) if sequences is None else _integers(sequences, 1, "sequences")
 
     def update(self, layer, k, v, position, sequences=None):
         """Appends tokens' keys and values to a layer of the cache.
@@ -153,9 +135,8 @@ class KVCache:
         Traceback (most recent call last):
         ValueError: KVCache.update: position 5, but layer 0 of sequence 0 is at 3: there would be a gap
         """
-        named = self._named(sequences)
-        positions = _integers(position, len(named), "position")
-        _core._kv_update(self._cache, layer, _core.asarray(k), _core.asarray(v), named, positions)
+        named = self._sequences if sequences is None else sequences
+        _core._kv_update(self._cache, layer, k, v, named, position)
 
     def attention(self, layer, q, sequences=None, *, scale=None):
         """softmax(scale q k') v for the last tokens of sequences, each with itself and those before it.
@@ -204,9 +185,8 @@ class KVCache:
         >>> cache.attention(0, np.ones((1, 1, 1, 2)))
         array([[[[2., 3.]]]])
         """
-        return _core._kv_attention(
-            self._cache, layer, _core.asarray(q), self._named(sequences), scale
-        )
+        named = self._sequences if sequences is None else sequences
+        return _core._kv_attention(self._cache, layer, q, named, scale)
 
     def truncate(self, position, sequence=None):
         """Forgets the tokens from a position on, in all layers: to write others there.
@@ -237,7 +217,7 @@ class KVCache:
         >>> cache.tokens(0)
         range(0, 1)
         """
-        for s in self._named(sequence):
+        for s in self._sequences if sequence is None else (sequence,):
             _core._kv_truncate(self._cache, s, position)
 
     def add_sequence(self):
@@ -254,7 +234,7 @@ class KVCache:
         2
         """
         s = _core._kv_add(self._cache)
-        self._sequences = sorted([*self._sequences, s])
+        self._sequences = tuple(sorted((*self._sequences, s)))
         return s
 
     def free_sequence(self, sequence):
@@ -282,12 +262,12 @@ class KVCache:
         (1,)
         """
         _core._kv_drop(self._cache, sequence)
-        self._sequences = [s for s in self._sequences if s != sequence]
+        self._sequences = tuple(s for s in self._sequences if s != sequence)
 
     @property
     def sequences(self):
         """The sequences in use, ascending."""
-        return tuple(self._sequences)
+        return self._sequences
 
     def tokens(self, layer, sequence=0):
         """Which tokens are there: a range whose end is the position of the next one.

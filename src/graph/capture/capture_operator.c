@@ -121,7 +121,7 @@ asn_status asn_capture_operator(const asn_acl_operator *op, uint64_t workspace,
     int num = now.num_call;
     now.num_call = 0;
     if (now.full) return too_many();
-    if (!num) return asn_capture_refuse("an operator is called by its name");
+    if (!num) return asn_capture_refuse("an operator is called that has no tensors");
     const asn_acl_api *api = &asn_acl;
     if (!api->aclSetAclOpExecutorRepeatable || !api->aclSetTensorAddr ||
         !api->aclSetDynamicTensorAddr || !api->aclDestroyAclOpExecutor)

@@ -209,6 +209,18 @@ static int add_int(arguments *a, Py_ssize_t k, PyObject *x) {
     return -1;
 }
 
+/* A char * of a str; a capture's own copy lives as long as what calls the second phase.
+ */
+static int add_text(arguments *a, PyObject *x) {
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(x, &length);
+    if (!text) return -1;
+    if (asn_capture_open()) text = asn_capture_copy(text, (size_t)length + 1);
+    if (text) return add_word(a, (uint64_t)(uintptr_t)text);
+    asn_raise(ASN_ERR_MEMORY);
+    return -1;
+}
+
 /* Parameter k, whose Python type says which of C's it is: nobody asks the operator.
  * NumPy's float64 is a float by inheritance, and its str_ a str: the one is an aclScalar,
  * since it has a dtype that the operator may look at, the other text, since no aclScalar
@@ -220,10 +232,7 @@ static int add(arguments *a, Py_ssize_t k, PyObject *x) {
     if (PyBool_Check(x)) return add_word(a, x == Py_True);
     if (PyFloat_CheckExact(x)) return add_real(a, PyFloat_AS_DOUBLE(x));
     if (PyLong_CheckExact(x)) return add_int(a, k, x);
-    if (PyUnicode_Check(x)) {
-        const char *text = PyUnicode_AsUTF8(x);
-        return text ? add_word(a, (uint64_t)(uintptr_t)text) : -1;
-    }
+    if (PyUnicode_Check(x)) return add_text(a, x);
     if (PyArray_IsScalar(x, Generic)) {
         asn_operand number;
         const int known = asn_scalar_operand(x, &number);
@@ -258,6 +267,16 @@ static int add_output(arguments *a, Py_ssize_t k, PyObject *x) {
     return -1;
 }
 
+/* The tensors in the order of the parameters, as a capture wants them: a replay exchanges
+ * their addresses and runs the second phase. Numbers and integers are the trace's; an
+ * absent tensor is no tensor. */
+static void seen(const arguments *a) {
+    for (int i = 0; i < a->num_made; i++) {
+        if (a->made[i].kind == TENSOR) asn_capture_tensor(a->made[i].handle);
+        if (a->made[i].kind == LIST) asn_capture_tensors(a->made[i].handle);
+    }
+}
+
 /* Both phases, of arguments that are complete but for the last two. The call is recorded
  * by its name and queued on the current stream. */
 static int both_phases(arguments *a, first_fn first, void *second) {
@@ -276,6 +295,7 @@ static int both_phases(arguments *a, first_fn first, void *second) {
                                      (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
                                                       aclrtStream))(uintptr_t)second};
     asn_lock();
+    if (ASN_CAPTURING) seen(a);
     asn_status status = asn_operator_run(&op, workspace, executor, a->name);
     asn_unlock();
     ASN_PY_TRY_INT(status);
