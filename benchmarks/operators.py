@@ -132,11 +132,11 @@ def calls(operator, ours, theirs):
     given = eval(f"({before},)", {}, scope)  # noqa: S307 - the table above
     more = eval(f"({behind},)", {}, scope) if behind else None  # noqa: S307
 
+    if more:  # parameters behind the outputs
+        given = (*given, *(...,) * len(outputs), *more)
+
     def run():
-        if more is None:
-            asnumpy.ops.aclnn(name, *given, outputs=tuple(outputs))
-        else:  # parameters behind the output, which is passed as one of them
-            asnumpy.ops.aclnn(name, *given, *outputs, *more)
+        asnumpy.ops.aclnn(name, *given, outputs=tuple(outputs))
         asnumpy.synchronize()
 
     compiled = compile(expression, name, "eval")

@@ -195,6 +195,22 @@ def vectors(c):
     )
 
 
+def called(c, name, arrays, rest, out):
+    """CANN's operator by its name, once in a while in a trace, too, whose replay must give the same bits."""
+
+    def call(*arrays):
+        return asnumpy.ops.aclnn(name, *arrays, *rest, outputs=asnumpy.empty(*out))
+
+    got = call(*map(device, arrays)).to_numpy()
+    if c.rng.random() < 0.2:
+        traced = asnumpy.jit(call)
+        for _ in range(2):  # each time in other memory
+            again = traced(*map(device, arrays)).to_numpy()
+            if again.tobytes() != got.tobytes():
+                raise AssertionError("a trace gives other bits")
+    return got
+
+
 def weights(c):
     """aclnnWeightQuantBatchMatmulV2: int8 with scales of columns or of groups, with offsets or without."""
     m, k, n = c.m, c.k, c.n
@@ -220,10 +236,9 @@ def weights(c):
         else (lambda p: p.astype(float))
     )
     wide = (w + (0 if shift is None else spread(shift))) * spread(scale)
-    out = asnumpy.empty((m, n), dtype)
     given = [asnumpy.array(scale), None if shift is None else asnumpy.array(shift)]
-    asnumpy.ops.aclnn(
-        "WeightQuantBatchMatmulV2", device(a), device(laid(w, layout)), *given, None, None, None, group, outputs=out
+    got = called(
+        c, "WeightQuantBatchMatmulV2", (a, laid(w, layout)), (*given, *(None,) * 3, group), ((m, n), dtype)
     )  # fmt: skip
     coarse = 0.0
     if layout == "F" and k % 32 == 0 and m <= 32:  # by 2^-12 of the mean size of those around
@@ -231,7 +246,7 @@ def weights(c):
         starts = np.arange(0, k, part)
         means = np.add.reduceat(np.abs(a.astype(float)), starts, 1) / np.diff([*starts, k])
         coarse = 2.0**-12 * means @ np.add.reduceat(np.abs(wide), starts, 0)
-    return off(out.to_numpy(), a, wide, terms(k, "f"), dtype, coarse)
+    return off(got, a, wide, terms(k, "f"), dtype, coarse)
 
 
 def sparse(c):
@@ -293,15 +308,15 @@ def convolution(c):
     sizes = [
         (n + 2 * p - r) // s + 1 for n, p, r, s in zip(extent, pad, reach, stride, strict=True)
     ]
-    out = asnumpy.empty((images, groups * filters, *sizes), dtype)
-    asnumpy.ops.aclnn(
-        "Convolution", device(x), device(w), None, stride, pad, apart, False, (0, 0), groups, out, 0
+    got = called(
+        c, "Convolution", (x, w), (None, stride, pad, apart, False, (0, 0), groups, ..., 0),
+        ((images, groups * filters, *sizes), dtype),
     )  # fmt: skip
     padded = np.pad(x, ((0, 0), (0, 0), *((p, p) for p in pad)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, reach, (2, 3))
     windows = windows[:, :, :: stride[0], :: stride[1], :: apart[0], :: apart[1]]
     windows = windows.transpose(0, 1, 4, 5, 2, 3).reshape(images, groups, -1, sizes[0] * sizes[1])
-    got = out.to_numpy().reshape(images, groups, filters, -1)
+    got = got.reshape(images, groups, filters, -1)
     rows = np.ascontiguousarray(w).reshape(groups, filters, -1)
     share = terms(rows.shape[-1], "f")
     return off(got, rows, windows, share, dtype)

@@ -187,6 +187,31 @@ def test_own_operators(rng):
     np.testing.assert_array_equal(np.asarray(both), np.concatenate([a, np.asarray(y)]))
 
 
+def test_what_is_recorded_comes_before_what_is_written():
+    """Of an output among the parameters, of memory changed in place, and where no output is named."""
+    n, one = 600, np.float32(1)
+    a, out = asnumpy.ones((n, n), "float32"), asnumpy.zeros((n, n), "float32")
+    asnumpy.synchronize()
+    for arguments, outputs, after in (
+        (("Matmul", a, a, ..., 0), out, n),
+        (("InplaceAdds", ..., np.float32(5), one), (out,), n + 5),
+        (("Matmul", a, a, out, 0), (), n),
+        (("Cat", (a, a), 0, ...), asnumpy.zeros((2 * n, n), "float32"), n),
+        (("SplitTensor", a, n // 2, 0, (out[: n // 2], out[n // 2 :])), (), 1),
+    ):
+        before = float(out[1, 1])
+        later = out + 1  # recorded
+        asnumpy.ops.aclnn(*arguments, outputs=outputs)
+        assert later[[0, -1], [0, -1]].tolist() == [before + 1] * 2
+        assert out[[0, -1], [0, -1]].tolist() == [after] * 2
+    with pytest.raises(
+        ValueError, match="aclnnMatmul: ... stands for output 1, but there are 1 outputs"
+    ):
+        asnumpy.ops.aclnn("Matmul", a, a, ..., ..., 0, outputs=out)
+    with pytest.raises(ValueError, match="... stands for output 0, but there are 0 outputs"):
+        asnumpy.ops.aclnn("Relu", a, ...)
+
+
 def test_errors():
     x = asnumpy.ones(3, "float32")
     with pytest.raises(LookupError, match="there is no operator aclnnNoSuchThing: looked in"):

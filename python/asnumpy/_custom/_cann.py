@@ -118,13 +118,15 @@ def aclnn(name, *args, outputs=()):
     name : str
         Without "aclnn": aclnnFooGetWorkspaceSize and aclnnFoo are called.
     *args
-        The first phase's parameters before the outputs, in its order: arrays (aclTensor), NumPy scalars
-        (aclScalar), int (int64_t), float (double), bool, str (char *), None (a null pointer), tuples of
-        ints (aclIntArray) and of arrays (aclTensorList). Nothing checks them against the operator: a
-        wrong type is a wrong call. At most 8 floats, and 62 other parameters with the outputs.
+        The first phase's parameters in its order: arrays (aclTensor), NumPy scalars (aclScalar), int
+        (int64_t), float (double), bool, str (char *), None (a null pointer), tuples of ints
+        (aclIntArray) and of arrays (aclTensorList), ``...`` for the next output, where others follow
+        it. Nothing checks them against the operator: a wrong type is a wrong call. At most 8 floats,
+        and 62 other parameters with the outputs.
     outputs : ndarray or tuple of ndarray
-        Written by the operator; further parameters, in order. An input that is written is an output as
-        well.
+        What the operator writes: the parameters for which args have ``...``, the others behind args, in
+        order. Arrays of args are only read then. Where there are none, each array of args that may be
+        written counts as written.
 
     Returns
     -------
@@ -140,7 +142,7 @@ def aclnn(name, *args, outputs=()):
     OverflowError
         An int beyond int64_t.
     ValueError
-        More parameters than that; more than 64 ints or arrays in a tuple.
+        More parameters than that; more than 64 ints or arrays in a tuple; more ``...`` than outputs.
     RuntimeError
         The operator refused or failed: its code and CANN's message.
 
@@ -150,6 +152,12 @@ def aclnn(name, *args, outputs=()):
     >>> x = np.array([-2.0, 3.0], dtype=np.float32)
     >>> np.ops.aclnn("LeakyRelu", x, np.float32(0.5), outputs=np.empty_like(x))
     array([-1.,  3.], dtype=float32)
+    >>> eye, out = np.eye(2, dtype=np.float32), np.empty((2, 2), np.float32)
+    >>> np.ops.aclnn("Matmul", eye, eye, ..., 0, outputs=out)
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    >>> np.ops.aclnn("InplaceMuls", ..., np.float32(2), outputs=x)
+    array([-4.,  6.], dtype=float32)
     """
     alone = _core._is_array(outputs)
     outputs = (outputs,) if alone else tuple(outputs)

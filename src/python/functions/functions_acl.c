@@ -42,9 +42,12 @@ typedef struct {
     PyObject *owner; /* or NULL */
 } made;
 
-/* What the first phase is given, as far as it is known. */
+/* What the first phase is given, as far as it is known. outputs: a tuple, of which
+ * `placed` have their place among the parameters by now. */
 typedef struct {
     const char *name; /* "aclnnAdd" */
+    PyObject *outputs;
+    Py_ssize_t placed;
     int words, reals, num_made;
     uint64_t word[WORDS];
     double real[REALS];
@@ -141,6 +144,18 @@ static int add_tensor(arguments *a, PyObject *array, asn_access access) {
     return -1;
 }
 
+/* How the operator uses an array among the parameters. Who names no output leaves it to
+ * us that one of them is written: each may be. */
+static asn_access access_of(const arguments *a, PyObject *x) {
+    const bool told = PyTuple_GET_SIZE(a->outputs) > 0;
+    return !told && asn_of(x)->layout.flags & ASN_WRITEABLE ? ASN_WRITE : ASN_READ;
+}
+
+/* A member of a list, which is a parameter as another array. */
+static aclTensor *member_of(const arguments *a, PyObject *array) {
+    return tensor_of(array, access_of(a, array));
+}
+
 /* An aclTensorList of a tuple of arrays, which it takes. The list takes the tensors;
  * those that were made before one failed are dropped here. */
 static int add_list(arguments *a, PyObject *arrays) {
@@ -151,7 +166,7 @@ static int add_list(arguments *a, PyObject *arrays) {
         PyErr_Format(PyExc_ValueError, "%s: a list is of up to %d tensors, got %zd",
                      a->name, ASN_MAX_DIMS, n);
     else
-        while (i < n && (members[i] = tensor_of(PyTuple_GET_ITEM(arrays, i), ASN_READ)))
+        while (i < n && (members[i] = member_of(a, PyTuple_GET_ITEM(arrays, i))))
             i++;
     if (i == n) {
         asn_lock();
@@ -221,13 +236,34 @@ static int add_text(arguments *a, PyObject *x) {
     return -1;
 }
 
+/* The next output: a tensor that the operator writes. NumPy's arrays are refused here,
+ * since only a copy of them would be written; an input may be one. */
+static int add_output(arguments *a) {
+    const Py_ssize_t k = a->placed++;
+    if (k >= PyTuple_GET_SIZE(a->outputs)) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: ... stands for output %zd, but there are %zd outputs", a->name,
+                     k, PyTuple_GET_SIZE(a->outputs));
+        return -1;
+    }
+    PyObject *x = PyTuple_GET_ITEM(a->outputs, k);
+    const bool ours = asn_is_ndarray(x);
+    if (ours && asn_of(x)->layout.flags & ASN_WRITEABLE)
+        return add_tensor(a, Py_NewRef(x), ASN_WRITE);
+    PyErr_Format(PyExc_TypeError,
+                 "%s: output %zd is a %s%s; it must be an asnumpy array to write",
+                 a->name, k, ours ? "read-only " : "", Py_TYPE(x)->tp_name);
+    return -1;
+}
+
 /* Parameter k, whose Python type says which of C's it is: nobody asks the operator.
  * NumPy's float64 is a float by inheritance, and its str_ a str: the one is an aclScalar,
  * since it has a dtype that the operator may look at, the other text, since no aclScalar
  * is. */
 static int add(arguments *a, Py_ssize_t k, PyObject *x) {
-    if (asn_is_ndarray(x)) return add_tensor(a, Py_NewRef(x), ASN_READ);
+    if (asn_is_ndarray(x)) return add_tensor(a, Py_NewRef(x), access_of(a, x));
     if (x == Py_None) return add_word(a, 0);
+    if (x == Py_Ellipsis) return add_output(a);
     if (PyArray_Check(x)) return add_tensor(a, asn_asarray(x), ASN_READ);
     if (PyBool_Check(x)) return add_word(a, x == Py_True);
     if (PyFloat_CheckExact(x)) return add_real(a, PyFloat_AS_DOUBLE(x));
@@ -249,21 +285,9 @@ static int add(arguments *a, Py_ssize_t k, PyObject *x) {
     PyErr_Format(
         PyExc_TypeError,
         "%s: argument %zd is a %s; it may be an array (aclTensor), a NumPy scalar "
-        "(aclScalar), int (int64_t), float (double), bool, str, None, or a tuple of "
-        "ints (aclIntArray) or of arrays (aclTensorList)",
+        "(aclScalar), int (int64_t), float (double), bool, str, None, ... (the next "
+        "output), or a tuple of ints (aclIntArray) or of arrays (aclTensorList)",
         a->name, k, Py_TYPE(x)->tp_name);
-    return -1;
-}
-
-/* Output k: a tensor that the operator writes. NumPy's arrays are refused here, since
- * only a copy of them would be written; an input may be one. */
-static int add_output(arguments *a, Py_ssize_t k, PyObject *x) {
-    const bool ours = asn_is_ndarray(x);
-    if (ours && asn_of(x)->layout.flags & ASN_WRITEABLE)
-        return add_tensor(a, Py_NewRef(x), ASN_WRITE);
-    PyErr_Format(PyExc_TypeError,
-                 "%s: output %zd is a %s%s; it must be an asnumpy array to write",
-                 a->name, k, ours ? "read-only " : "", Py_TYPE(x)->tp_name);
     return -1;
 }
 
@@ -307,7 +331,7 @@ static int both_phases(arguments *a, first_fn first, void *second) {
  * operator. */
 static PyObject *f_acl_call(PyObject *const *v) {
     void *first, *second;
-    arguments a = {.name = lasting(v[0])};
+    arguments a = {.name = lasting(v[0]), .outputs = v[3]};
     if (!a.name ||
         !PyArg_ParseTuple(v[1], "nn", (Py_ssize_t *)&first, (Py_ssize_t *)&second))
         return NULL;
@@ -319,8 +343,8 @@ static PyObject *f_acl_call(PyObject *const *v) {
     int failed = 0;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(v[2]) && !failed; k++)
         failed = add(&a, k, PyTuple_GET_ITEM(v[2], k));
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(v[3]) && !failed; k++)
-        failed = add_output(&a, k, PyTuple_GET_ITEM(v[3], k));
+    while (a.placed < PyTuple_GET_SIZE(v[3]) && !failed)
+        failed = add_output(&a);
     if (!failed) failed = both_phases(&a, (first_fn)(uintptr_t)first, second);
     while (a.num_made)
         drop(a.made[--a.num_made]);
