@@ -48,7 +48,7 @@ def measure(folder, dtype, args, large):
     steps, sums = [], []
     for k in range(args.tokens):
         steps.append(timed(lambda at=args.prompt + k: model([[5]], [at], cache).to_numpy()))
-        if k % RUN == RUN - 1:
+        if k % RUN == 0:
             sums.append(timed(lambda: np.sum(large).item()))
     step, read = statistics.median(steps), large.nbytes / statistics.median(sums)
     anew = timed(lambda: model.prefill(prompt + [5], model.cache(), 0).to_numpy())
@@ -97,7 +97,7 @@ def parser():
     made.add_argument("--layers", type=int, default=6)
     made.add_argument("--vocabulary", type=int, default=16000)
     made.add_argument("--prompt", type=int, default=32, help="tokens")
-    made.add_argument("--tokens", type=int, default=50, help="steps, at least 5")
+    made.add_argument("--tokens", type=int, default=50, help="steps")
     made.add_argument("--memory", type=int, default=1 << 23, help="bytes of keys and values")
     made.add_argument("--sum", type=int, default=200_000_000, help="bytes of the large array")
     made.add_argument("--dtypes", nargs="+", choices=DTYPES, default=DTYPES)

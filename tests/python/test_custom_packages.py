@@ -14,6 +14,7 @@ SOURCE = r"""
 #include <aclnnop/aclnn_cat.h>
 #include <aclnnop/aclnn_permute.h>
 #include <aclnnop/aclnn_relu.h>
+#include <string.h>
 
 /* A package's operator with a float attribute; CANN's own does the work. */
 aclnnStatus aclnnTenthReluGetWorkspaceSize(const aclTensor *x, double slope, int64_t times, bool on, char *mode,
@@ -27,6 +28,16 @@ aclnnStatus aclnnTenthReluGetWorkspaceSize(const aclTensor *x, double slope, int
 }
 aclnnStatus aclnnTenthRelu(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream) {
     return aclnnLeakyRelu(workspace, size, executor, stream);
+}
+/* One that looks at a text in its second phase, as it may. */
+static const char *kept;
+aclnnStatus aclnnLateGetWorkspaceSize(const aclTensor *x, char *text, aclTensor *out, uint64_t *size,
+                                      aclOpExecutor **executor) {
+    kept = text;
+    return aclnnReluGetWorkspaceSize(x, out, size, executor);
+}
+aclnnStatus aclnnLate(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream) {
+    return strlen(kept) != 40 << 20 ? 161005 : aclnnRelu(workspace, size, executor, stream);
 }
 /* More parameters than any registers hold, of both kinds, mixed. */
 aclnnStatus aclnnManyGetWorkspaceSize(int64_t a, double p, double q, const aclTensor *x, bool b, int64_t c, double r,
@@ -131,6 +142,18 @@ def test_package_operator_traced(packages, rng):
         expected = np.where(a + 1 > 0, a + 1, np.float32(0.25) * (a + 1))
         np.testing.assert_array_equal(np.asarray(jitted(asnumpy.array(a))), expected)
     assert jitted.cache_info().hits == 2
+
+
+def test_a_text_of_a_trace_outlives_its_str(packages):
+    """So long a text that its memory is the system's again when it is freed: reading it would end the process."""
+    late = asnumpy.jit(
+        lambda x: asnumpy.ops.aclnn(
+            "Late", x, "t" * (40 << 20), outputs=asnumpy.empty(3, "float32")
+        )
+    )
+    for k in range(3):
+        got = late(asnumpy.array([-1.0, k, 2.0], dtype="float32"))
+        np.testing.assert_array_equal(got, [0, k, 2])
 
 
 def test_parameters_beyond_registers(packages):
