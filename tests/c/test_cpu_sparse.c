@@ -1,7 +1,8 @@
 /* Sparse products (sparse.h) against sums in float64: empty rows, rows longer than a
  * part, indices in any order or ascending (blocks of panels), equal ones, widths around
- * panels, indices of both dtypes. One thread and three give the same bits. Indices
- * outside, and an indptr that does not ascend, are refused. */
+ * panels, indices of both dtypes, one pair that does not ascend. One thread and three
+ * give the same bits. Indices outside, and an indptr that does not ascend, are refused.
+ */
 #include "check.h"
 
 #include <math.h>
@@ -178,13 +179,43 @@ static void test_blocks(void) {
     }
 }
 
-/* Wherever it stands: indices that ascend are looked at by the ends of their rows. */
-static void check_outside(asn_dtype index) {
-    product p = {.m = 5, .k = 9, .n = 3, .dtype = ASN_F32, .index = index};
-    init(&p, 5, 2, 4, true);
-    const int64_t outside[] = {9, -1, index == ASN_I64 ? INT64_MAX : INT32_MAX,
+/* One pair that does not ascend, in any row, among many that do. */
+static void test_one_descends(void) {
+    for (int round = 0; round < 24; round++) {
+        product p = {.m = 300,
+                     .k = 400,
+                     .n = 66,
+                     .index = round % 2 ? ASN_I32 : ASN_I64,
+                     .dtype = round % 4 < 2 ? ASN_F32 : ASN_F64};
+        init(&p, 200, -1, 0, true);
+        int64_t row = random_below(p.m), first, count;
+        do {
+            row = (row + 1) % p.m;
+            first = index_at(&p, p.indptr, row);
+            count = index_at(&p, p.indptr, row + 1) - first;
+        } while (count < 2);
+        const int64_t one = first + random_below(count - 1);
+        const int64_t index = index_at(&p, p.indices, one);
+        const double x = at(&p, p.data, one);
+        put_index(&p, p.indices, one, index_at(&p, p.indices, one + 1));
+        put(&p, p.data, one, at(&p, p.data, one + 1));
+        put_index(&p, p.indices, one + 1, index);
+        put(&p, p.data, one + 1, x);
+        compare(&p);
+        compare_threads(&p);
+        fini(&p);
+    }
+}
+
+/* Wherever it stands: indices that ascend are looked at by the ends of their rows, those
+ * of many rows by several threads. */
+static void check_outside(asn_dtype index, int64_t rows, bool sorted) {
+    product p = {.m = rows, .k = 90, .n = 3, .dtype = ASN_F32, .index = index};
+    init(&p, rows, 2, 4, sorted);
+    const int64_t outside[] = {90, -1, index == ASN_I64 ? INT64_MAX : INT32_MAX,
                                index == ASN_I64 ? (INT64_C(1) << 32) + 1 : INT32_MIN};
-    for (int64_t at = 0; at < p.nnz; at++) {
+    const int64_t step = 1 + p.nnz / 40;
+    for (int64_t at = 0; at < p.nnz; at += step) {
         const int64_t kept = index_at(&p, p.indices, at);
         for (int i = 0; i < 4; i++) {
             put_index(&p, p.indices, at, outside[i]);
@@ -197,8 +228,8 @@ static void check_outside(asn_dtype index) {
 }
 
 static void test_refused(void) {
-    check_outside(ASN_I32);
-    check_outside(ASN_I64);
+    for (int kind = 0; kind < 8; kind++)
+        check_outside(kind % 2 ? ASN_I32 : ASN_I64, kind / 2 % 2 ? 700 : 5, kind / 4);
     product p = {.m = 5, .k = 9, .n = 3, .dtype = ASN_F32, .index = ASN_I64};
     init(&p, 5, 2, 4, true);
     const int64_t kept = index_at(&p, p.indptr, 3);
@@ -215,6 +246,7 @@ int main(void) {
     test_random();
     test_long_rows();
     test_blocks();
+    test_one_descends();
     test_refused();
     return check_report("test_cpu_sparse");
 }

@@ -31,6 +31,7 @@ enum {
     ROWS = 128, /* of the result that pass through all blocks before the next ones do */
     PACK_REUSE = 4, /* stored elements for each row of b, from which on it is packed */
     PLAIN_BYTES = 4096, /* of a row of b that the plain loops take at once */
+    MAX_LOOKS = 64,     /* pieces of rows whose indices are looked at */
     MIN_PARTS = 16,     /* as many as there is work for; more cost reuse of b's blocks */
     MAX_PARTS = 64,
     TASKS = 128,    /* parts times panels that are enough for any number of threads */
@@ -159,9 +160,9 @@ static asn_status read_indptr(sparse_job *j, const asnd_nd *indptr) {
                          (long long)before, (long long)j->nnz);
 }
 
-/* Whether indices ascend within rows. */
-static bool ascend(const sparse_job *j) {
-    for (int64_t row = 0; row < j->m; row++) {
+/* Whether indices ascend within rows from `row` to before `stop`. */
+static bool ascend(const sparse_job *j, int64_t row, int64_t stop) {
+    for (; row < stop; row++) {
         int before = 0;
         for (int64_t i = j->indptr[row] + 1; i < j->indptr[row + 1]; i++)
             before |= j->indices[i] < j->indices[i - 1];
@@ -170,11 +171,11 @@ static bool ascend(const sparse_job *j) {
     return true;
 }
 
-/* The greatest index, a negative one being greater than any: those that ascend are
- * between a row's first and last. */
-static uint32_t greatest(const sparse_job *j, bool sorted) {
+/* The greatest index in those rows, a negative one being greater than any: those that
+ * ascend are between a row's first and last. */
+static uint32_t greatest(const sparse_job *j, int64_t row, int64_t stop, bool sorted) {
     uint32_t most = 0;
-    for (int64_t row = 0; row < j->m; row++) {
+    for (; row < stop; row++) {
         const int64_t end = j->indptr[row + 1];
         int64_t i = j->indptr[row];
         while (i < end) {
@@ -185,20 +186,47 @@ static uint32_t greatest(const sparse_job *j, bool sorted) {
     return most;
 }
 
+/* What is found of indices, in pieces of equally many rows that threads share. */
+typedef struct {
+    const sparse_job *job;
+    const uint64_t *wide; /* indices as they were given where those are int64 */
+    int32_t *room;        /* for these, narrowed */
+    int64_t looks;
+    uint64_t most[MAX_LOOKS]; /* of each piece: the greatest index (greatest) */
+    bool ascends[MAX_LOOKS];
+} sparse_look;
+
+/* (asnd_pool_fn) One piece. */
+static void look_at(void *ctx, int64_t look) {
+    sparse_look *l = ctx;
+    const sparse_job *j = l->job;
+    const int64_t row = look * j->m / l->looks, stop = (look + 1) * j->m / l->looks;
+    uint64_t most = 0;
+    for (int64_t i = j->indptr[row]; l->wide && i < j->indptr[stop]; i++) {
+        most = l->wide[i] > most ? l->wide[i] : most;
+        l->room[i] = (int32_t)l->wide[i];
+    }
+    l->ascends[look] = ascend(j, row, stop);
+    l->most[look] = l->wide ? most : greatest(j, row, stop, l->ascends[look]);
+}
+
 /* indices as int32, narrowed into `room` where they are int64; *sorted: whether they
  * ascend within rows. VALUE: one is not in [0, k). */
 static asn_status read_indices(sparse_job *j, const asnd_nd *indices, int32_t *room,
                                bool *sorted) {
-    uint64_t most = 0;
     const bool wide = indices->dtype == ASN_I64;
+    sparse_look l = {.job = j,
+                     .wide = wide ? (const uint64_t *)indices->data : NULL,
+                     .room = room,
+                     .looks = asn_least(j->m, MAX_LOOKS)};
     j->indices = wide ? room : (const int32_t *)indices->data;
-    for (int64_t i = 0; wide && i < j->nnz; i++) {
-        const uint64_t index = ((const uint64_t *)indices->data)[i];
-        most = index > most ? index : most;
-        room[i] = (int32_t)index;
+    asn_pool_run(look_at, &l, l.looks, (double)j->nnz * 0.4);
+    uint64_t most = 0;
+    *sorted = true;
+    for (int64_t i = 0; i < l.looks; i++) {
+        most = l.most[i] > most ? l.most[i] : most;
+        *sorted = *sorted && l.ascends[i];
     }
-    *sorted = ascend(j);
-    if (!wide) most = greatest(j, *sorted);
     if (j->nnz && most >= (uint64_t)j->k)
         return asn_error_set(ASN_ERR_VALUE, "sparse matmul: an index is not in [0, %lld)",
                              (long long)j->k);
