@@ -4,7 +4,7 @@
 
 Shapes are drawn around the sizes at which the engines take turns (a vector, a few, small ones, panels), so that each
 of them meets the others' operands: plain products, results that are given, batches, halves by float32, weights of
-int8 with scales, sparse matrices, products that autocast narrows, attention over a cache, and convolutions. Each
+int8 and int4 with scales, sparse matrices in any order of their elements, products that autocast narrows, attention over a cache, and convolutions. Each
 element may be off by so many roundings of its row's and column's absolute values; where these are infinite or NaN it is
 what IEEE says.
 A failure is printed with its seed, and `--replay SEED` shows it. tests/python/test_fuzz_products.py runs some for ever.
@@ -211,8 +211,15 @@ def called(c, name, arrays, rest, out):
     return got
 
 
+def packed(w):
+    """Eight int4 to an int32, the first in its lowest bits."""
+    nibbles = (w.astype(np.uint32) & 15).reshape(*w.shape[:-1], -1, 8)
+    words = (nibbles << np.arange(0, 32, 4, dtype=np.uint32)).sum(-1, dtype=np.uint32)
+    return words.view(np.int32).copy()
+
+
 def weights(c):
-    """aclnnWeightQuantBatchMatmulV2: int8 with scales of columns or of groups, with offsets or without."""
+    """aclnnWeightQuantBatchMatmulV2: int8, and int4 packed, with scales of columns or of groups, with offsets or without."""
     m, k, n = c.m, c.k, c.n
     if c.rng.random() < 0.5:  # whole blocks of terms, a few rows of which are in fixed point
         m, k = min(m, c.rng.choice([1, 2, 4, 7, 33])), -(-k // 32) * 32
@@ -221,14 +228,16 @@ def weights(c):
     a = c.matrix(m, k, dtype=dtype)
     if c.rng.random() < 0.3:
         a[:, c.rng.randrange(k)] *= dtype.type(1000)
-    w = c.numbers.integers(-128, 128, (k, n)).astype(np.int8)
-    layout = c.rng.choice(["C", "F"])
+    bits = 4 if n % 8 == 0 and c.rng.random() < 0.3 else 8
+    w = c.numbers.integers(-(1 << bits - 1), 1 << bits - 1, (k, n)).astype(np.int8)
+    layout = "C" if bits == 4 else c.rng.choice(["C", "F"])
+    given = laid(w, layout) if bits == 8 else packed(w)
     group = c.rng.choice([0, 32, 64]) if k > 64 else 0
     shape = (-(-k // group), n) if group else c.rng.choice([(n,), (1,)])
     scale = ((c.numbers.random(shape) + 0.5) / 64).astype(dtype)
     shift = c.numbers.integers(-9, 9, shape).astype(dtype) if c.rng.random() < 0.5 else None
     c.words.append(
-        f"int8 {layout}, groups of {group}, scales {shape}, {'no ' if shift is None else ''}offsets"
+        f"int{bits} {layout}, groups of {group}, scales {shape}, {'no ' if shift is None else ''}offsets"
     )
     spread = (
         (lambda p: np.repeat(p.astype(float), group, 0)[:k])
@@ -236,9 +245,9 @@ def weights(c):
         else (lambda p: p.astype(float))
     )
     wide = (w + (0 if shift is None else spread(shift))) * spread(scale)
-    given = [asnumpy.array(scale), None if shift is None else asnumpy.array(shift)]
+    factors = [asnumpy.array(scale), None if shift is None else asnumpy.array(shift)]
     got = called(
-        c, "WeightQuantBatchMatmulV2", (a, laid(w, layout)), (*given, *(None,) * 3, group), ((m, n), dtype)
+        c, "WeightQuantBatchMatmulV2", (a, given), (*factors, *(None,) * 3, group), ((m, n), dtype)
     )  # fmt: skip
     coarse = 0.0
     if layout == "F" and k % 32 == 0 and m <= 32:  # by 2^-12 of the mean size of those around
@@ -257,12 +266,50 @@ def sparse(c):
         c.numbers.random(a.shape) < c.rng.choice([0.0, 0.02, 0.1, 0.3, 0.9]), a, dtype.type(0)
     )
     b = c.matrix(c.k, c.n, dtype=dtype, specials=False)
-    stored, y = asnumpy.sparse.csr_array(asnumpy.array(a)), device(b)
+    indptr, indices, data = parts(c, a)
     way = c.rng.choice(["@", "auto", "direct", "blocked", "dense"])
-    c.words.append(way)
+    c.words.append(f"{way}, {indices.dtype}")
+    held = [asnumpy.array(x) for x in (data, indices, indptr)]
+    stored, y = asnumpy.sparse.csr_array(tuple(held), shape=a.shape), device(b)
     optimizer = asnumpy.sparse.SparseMatMulOptimizer()
-    got = stored @ y if way == "@" else optimizer.matmul(stored, y, strategy=way)
-    return off(got.to_numpy(), a, b, terms(c.k, dtype.char), dtype)
+
+    def product():
+        return stored @ y if way == "@" else optimizer.matmul(stored, y, strategy=way)
+
+    said = off(product().to_numpy(), a, b, terms(c.k, dtype.char), dtype)
+    if said or not data.size or way != "@":
+        return said
+    at = c.rng.randrange(
+        data.size
+    )  # overwritten behind the matrix's back: what is outside is refused
+    stored.indices[at] = c.rng.choice([c.k, -1, np.iinfo(np.int32).max])
+    try:
+        product().to_numpy()
+    except (ValueError, IndexError, RuntimeError):
+        return None
+    return f"element {at} of {data.size} lies outside and is not refused"
+
+
+def parts(c, a):
+    """A matrix's indptr, indices and data: ascending or in any order, here and there an element in two terms."""
+    dtype = c.rng.choice([np.int32, np.int64])
+    rows, indices = np.nonzero(a)
+    data = a[rows, indices]
+    order = c.rng.choice(["ascending", "ascending", "shuffled", "one pair turned", "twice"])
+    c.words.append(order)
+    if order == "twice":
+        rows, indices, data = (np.concatenate([x, x]) for x in (rows, indices, data / 2))
+    if order in ("shuffled", "twice"):
+        mixed = c.numbers.permutation(data.size)
+        rows, indices, data = rows[mixed], indices[mixed], data[mixed]
+        line = np.argsort(rows, kind="stable")
+        rows, indices, data = rows[line], indices[line], data[line]
+    pairs = np.flatnonzero(rows[1:] == rows[:-1]) if order == "one pair turned" else ()
+    if len(pairs):
+        at = int(c.rng.choice(pairs))
+        indices[[at, at + 1]], data[[at, at + 1]] = indices[[at + 1, at]], data[[at + 1, at]]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(a)))])
+    return indptr.astype(dtype), indices.astype(dtype), data
 
 
 def narrowed(c):
