@@ -335,6 +335,56 @@ def test_captured_graphs_of_several_streams(npu):
     )
 
 
+def test_attention_of_a_graph_over_other_lengths(npu):
+    """What a decoder served from a captured graph does at each token: the graph waits for an event, the attention's
+    call with the present length takes the place of the captured one; and torch_npu's own way of the same."""
+    npu(
+        """
+        q, k, v = (torch.randn(1, 8, n, 64, dtype=torch.float16).npu() for n in (1, 256, 256))
+        options = {"num_heads": 8, "input_layout": "BNSD", "scale": 0.125, "softmax_lse_flag": False}
+        attention = torch_npu.npu_fused_infer_attention_score
+
+        def whole(n):
+            return attention(q, k, v, actual_seq_lengths_kv=[n], **options)[0]
+
+        def launch(n):
+            attention.out(q, k, v, actual_seq_lengths_kv=[n], workspace=workspace, out=[out, lse], **options)
+
+        aside, event, graph = torch.npu.Stream(), torch.npu.ExternalEvent(), torch.npu.NPUGraph()
+        with torch.no_grad(), torch.npu.graph(graph):
+            stream = torch.npu.current_stream()
+            workspace = torch_npu._npu_fused_infer_attention_score_get_max_workspace(
+                q, k, v, actual_seq_lengths_kv=[29], **options)
+            out = torch.empty(1, 8, 1, 64, dtype=torch.float16, device="npu")
+            lse = torch.empty(1, dtype=torch.float16, device="npu")
+            event.wait(stream)
+            event.reset(stream)
+            torch.npu.graph_task_group_begin(stream)
+            launch(29)
+            handle = torch.npu.graph_task_group_end(stream)
+            twice = out * 2
+        for n in (29, 100, 3, 256, 77):
+            graph.replay()
+            with torch.npu.stream(aside):
+                torch.npu.graph_task_update_begin(aside, handle)
+                launch(n)
+                torch.npu.graph_task_update_end(aside)
+                event.record(aside)
+            torch.npu.synchronize()
+            assert torch.equal(twice, whole(n) * 2), n
+
+        graph = torch.npu.NPUGraph()
+        with torch.no_grad(), torch.npu.graph(graph, auto_dispatch_capture=True):
+            twice = attention(q, k, v, actual_seq_lengths_kv=[29], **options)[0] * 2
+        for n in (29, 100, 3):
+            graph.replay()
+            graph.update(cpu_update_input=[{"actual_seq_lengths_kv": [n]}])
+            torch.npu.synchronize()
+            assert torch.equal(twice, whole(n) * 2), n
+        """
+    )
+
+
 def test_conditions_of_captured_graphs(npu):
     npu(
         """

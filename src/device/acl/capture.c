@@ -27,6 +27,13 @@ static _Thread_local aclmdlRICaptureMode thread_mode = ACL_MODEL_RI_CAPTURE_MODE
 /* Takes the task, of this member. */
 void rt_graph_add(rt_graph *graph, uint32_t member, rt_task *task) {
     pthread_mutex_lock(&graph->lock);
+    rt_graph *group =
+        graph->capture != NULL ? graph->capture->member[member].group : NULL;
+    if (group != NULL) {
+        rt_graph_add(group, 0, task);
+        pthread_mutex_unlock(&graph->lock);
+        return;
+    }
     if (graph->last != NULL) {
         graph->last->next = task;
     } else {
@@ -50,9 +57,14 @@ static void drop_tasks(rt_graph *graph) {
     graph->count = 0;
 }
 
+void rt_graph_hold(rt_graph *graph) {
+    atomic_fetch_add(&graph->references, 1);
+}
+
 void rt_graph_release(rt_graph *graph) {
     if (atomic_fetch_sub(&graph->references, 1) != 1) return;
     drop_tasks(graph);
+    if (graph->updates != NULL) rt_task_group_release(graph->updates);
     rt_conditions_free(graph);
     asn_free(graph->capture);
     asn_arena_give(&graphs, graph);
@@ -75,6 +87,7 @@ rt_graph *rt_graph_new(rt_graph *parent) {
     graph->first = graph->last = NULL;
     graph->conditions = NULL;
     graph->capture = NULL;
+    graph->updates = NULL;
     pthread_mutex_unlock(&graph->lock);
     atomic_store(&graph->references, 1);
     asn_slot_publish(graph);
@@ -114,6 +127,47 @@ aclError rt_graph_mode_check(const char *function, aclmdlRICaptureMode mode) {
     if ((unsigned)mode <= ACL_MODEL_RI_CAPTURE_MODE_RELAXED) return ACL_SUCCESS;
     return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: mode %d is unknown; 0 to 2 are",
                      function, (int)mode);
+}
+
+/* ---- groups of a capture's tasks (task_group.c) */
+
+bool rt_graph_group_begin(rt_graph *graph, uint32_t member, rt_graph *list) {
+    pthread_mutex_lock(&graph->lock);
+    rt_member *m = graph->capture != NULL ? &graph->capture->member[member] : NULL;
+    const bool begins = m != NULL && m->group == NULL;
+    if (begins) m->group = list;
+    pthread_mutex_unlock(&graph->lock);
+    return begins;
+}
+
+rt_graph *rt_graph_group_end(rt_graph *graph, uint32_t member) {
+    rt_graph *list = NULL;
+    pthread_mutex_lock(&graph->lock);
+    if (graph->capture != NULL) {
+        list = graph->capture->member[member].group;
+        graph->capture->member[member].group = NULL;
+    }
+    pthread_mutex_unlock(&graph->lock);
+    return list;
+}
+
+bool rt_graph_in_group(rt_graph *graph, uint32_t member) {
+    pthread_mutex_lock(&graph->lock);
+    const bool inside =
+        graph->capture != NULL && graph->capture->member[member].group != NULL;
+    pthread_mutex_unlock(&graph->lock);
+    return inside;
+}
+
+/* Gives back the groups that have not ended. Returns whether there were any. */
+static bool drop_groups(rt_capture *capture) {
+    bool any = false;
+    for (uint32_t i = 0; i < capture->members; i++)
+        if (capture->member[i].group != NULL) {
+            rt_graph_release(capture->member[i].group);
+            any = true;
+        }
+    return any;
 }
 
 /* ---- the streams of a capture */
@@ -163,7 +217,8 @@ static aclError graph_close(const char *function, rt_graph *graph, bool wanted) 
         if (capture->member[i].tail > capture->member[0].known[i]) alone = i;
     graph->capture = NULL;
     graph->state = RT_GRAPH_COMPLETE;
-    if (alone != 0 || open != 0 || !wanted) drop_tasks(graph);
+    const bool begun = drop_groups(capture);
+    if (alone != 0 || open != 0 || begun || !wanted) drop_tasks(graph);
     pthread_mutex_unlock(&graph->lock);
     for (uint32_t i = 0; i < capture->members; i++) {
         rt_stream *s = capture->member[i].stream;
@@ -176,6 +231,9 @@ static aclError graph_close(const char *function, rt_graph *graph, bool wanted) 
             "%s: stream %u that joined the capture has tasks that the stream "
             "which began it does not wait for",
             function, alone);
+    if (begun)
+        return asnrtFail(ACL_ERROR_RT_STREAM_UNJOINED,
+                         "%s: a group of tasks has begun and not ended", function);
     if (open != 0)
         return asnrtFail(ACL_ERROR_RT_STREAM_UNJOINED,
                          "%s: %u models of its conditions are still being captured, or "
@@ -213,7 +271,7 @@ void rt_graph_abandon(rt_graph *graph, uint32_t member) {
         pthread_mutex_lock(&graph->lock);
         if (graph->capture != NULL) graph->capture->member[member].stream = NULL;
         pthread_mutex_unlock(&graph->lock);
-    } else {
+    } else if (graph->state != RT_GRAPH_UPDATE) {
         (void)graph_close("aclrtDestroyStream", graph, false);
         if (graph->parent == NULL && asn_slot_retire(graph)) rt_graph_release(graph);
     }
@@ -355,7 +413,7 @@ ASN_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
     if (s == NULL) return code;
     uint32_t member;
     rt_graph *graph = rt_stream_graph(s, &member);
-    if (graph == NULL)
+    if (graph == NULL || graph->state == RT_GRAPH_UPDATE)
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                          "aclmdlRICaptureEnd: the stream is not captured");
     if (member != 0)
@@ -384,6 +442,7 @@ ASN_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatu
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
     rt_graph *graph = rt_stream_graph(s, NULL);
+    if (graph != NULL && graph->state == RT_GRAPH_UPDATE) graph = NULL;
     *status =
         graph ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE : ACL_MODEL_RI_CAPTURE_STATUS_NONE;
     if (modelRI != NULL) *modelRI = graph;

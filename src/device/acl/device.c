@@ -61,6 +61,7 @@ static void fork_all(int stage) {
     rt_callback_fork(stage);
     rt_memory_fork(stage);
     rt_capture_fork(stage);
+    rt_task_group_fork(stage);
     rt_virtual_fork(stage);
     rt_profile_fork(stage);
     rt_host_fork(stage);

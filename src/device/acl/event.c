@@ -3,7 +3,10 @@
  * An event counts: `recorded` rises when aclrtRecordEvent is called, `done` follows when
  * the stream reaches that point. A wait captures `recorded` and ends when `done` reaches
  * it, so that a later record of the same event does not delay it; waiting for an event
- * that was never recorded ends at once. Queued tasks hold a reference: a program may
+ * that was never recorded ends at once. An event with the flag ACL_EVENT_EXTERNAL is a
+ * flag instead, by which a captured model meets what is launched elsewhere: a record sets
+ * it, a reset clears it, and a wait ends when it is set; what runs of it in a model is
+ * done anew by each run. Queued tasks hold a reference: a program may
  * destroy an event that streams still use.
  */
 #include "device/acl/internal.h"
@@ -15,8 +18,8 @@ typedef struct rt_event {
     asnd_slot slot;
     bool ready; /* lock and condition are set up */
     uint32_t flags, references;
-    uint64_t recorded, done;
-    int64_t time_ns; /* when the newest finished record was reached */
+    uint64_t recorded, done; /* ACL_EVENT_EXTERNAL: done is 1 while it is set */
+    int64_t time_ns;         /* when the newest finished record was reached */
     rt_ipc_event
         *shared;   /* of several processes: counts for recorded and done; or NULL */
     rt_mark *mark; /* of the newest record, if it was captured; or NULL */
@@ -58,6 +61,10 @@ static void drop_task(void *arg) {
     asn_free(arg);
 }
 
+static bool is_external(const rt_event *e) {
+    return (e->flags & ACL_EVENT_EXTERNAL) != 0;
+}
+
 /* An older record that comes late, or again, changes nothing. */
 static int32_t task_record(void *arg) {
     event_task *t = arg;
@@ -67,7 +74,8 @@ static int32_t task_record(void *arg) {
         return 0;
     }
     pthread_mutex_lock(&e->lock);
-    if (t->number > e->done) {
+    if (is_external(e)) e->recorded = 1; /* a reset may have come in between */
+    if (t->number > e->done || is_external(e)) {
         e->done = t->number;
         e->time_ns = rt_now();
     }
@@ -77,9 +85,10 @@ static int32_t task_record(void *arg) {
 }
 
 /* A record that is dropped without having run, with a capture or by an abort, counts as
- * reached: who waits for it would wait for ever. */
+ * reached: who waits for it would wait for ever. (One that has run changes nothing here.)
+ * An external event stays as it is: what it would let go on is not to. */
 static void drop_record(void *arg) {
-    (void)task_record(arg);
+    if (!is_external(((event_task *)arg)->event)) (void)task_record(arg);
     drop_task(arg);
 }
 
@@ -102,17 +111,38 @@ static aclError event_wait(rt_event *e, uint64_t number, int32_t timeout_ms) {
                      "the event was not reached within %d ms", timeout_ms);
 }
 
+/* Nobody may ever set the event: aborting the stream ends the wait. */
+static int32_t wait_external(rt_event *e) {
+    enum { LOOK_MS = 20 };
+    const rt_stream *s = rt_hooks_stream();
+    const uint32_t aborts = s != NULL ? rt_stream_aborts(s) : 0;
+    bool set = false;
+    pthread_mutex_lock(&e->lock);
+    while (!(set = e->done != 0) && (s == NULL || rt_stream_aborts(s) == aborts)) {
+        struct timespec deadline;
+        rt_deadline(LOOK_MS, &deadline);
+        (void)pthread_cond_timedwait(&e->changed, &e->lock, &deadline);
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (set) return 0;
+    return asnrtFail(ACL_ERROR_FAILURE,
+                     "aclrtStreamWaitEvent: the stream was aborted before the event was "
+                     "recorded");
+}
+
 /* On the stream's worker, which has nothing else to do meanwhile. */
 static int32_t task_wait(void *arg) {
     event_task *t = arg;
-    return event_wait(t->event, t->number, -1);
+    return is_external(t->event) ? wait_external(t->event)
+                                 : event_wait(t->event, t->number, -1);
 }
 
-/* A record that was launched behind the reset stays. */
+/* A record that was launched behind the reset stays, unless the event is external. */
 static int32_t task_reset(void *arg) {
     event_task *t = arg;
     pthread_mutex_lock(&t->event->lock);
-    if (t->number == t->event->recorded) t->event->done = t->event->recorded = 0;
+    if (t->number == t->event->recorded || is_external(t->event))
+        t->event->done = t->event->recorded = 0;
     pthread_mutex_unlock(&t->event->lock);
     return 0;
 }
@@ -162,8 +192,8 @@ static aclError event_make(aclrtEvent *event, uint32_t flags, rt_ipc_event *shar
     return ACL_SUCCESS;
 }
 
-/* On a CPU flags are stored and mean nothing, but for ACL_EVENT_IPC, which stands alone.
- */
+/* On a CPU flags are stored and mean nothing, but for ACL_EVENT_IPC, which stands alone,
+ * and ACL_EVENT_EXTERNAL. */
 static aclError event_create(const char *function, aclrtEvent *event, uint32_t flags) {
     if (event == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
@@ -232,12 +262,15 @@ ASN_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     if (e == NULL) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
+    if ((code = rt_group_check("aclrtRecordEvent", s)) != ACL_SUCCESS) return code;
     pthread_mutex_lock(&e->lock);
-    uint64_t number = e->shared ? rt_ipc_event_record(e->shared) : ++e->recorded;
+    uint64_t number = e->shared        ? rt_ipc_event_record(e->shared)
+                      : is_external(e) ? (e->recorded = 1)
+                                       : ++e->recorded;
     pthread_mutex_unlock(&e->lock);
     code = event_do(s, task_record, e, number);
     rt_mark *mark = NULL, *before;
-    if (code == ACL_SUCCESS) code = rt_mark_take(s, &mark);
+    if (code == ACL_SUCCESS && !is_external(e)) code = rt_mark_take(s, &mark);
     pthread_mutex_lock(&e->lock);
     before = e->mark;
     e->mark = mark;
@@ -254,6 +287,7 @@ ASN_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
     if ((code = event_alone("aclrtResetEvent", e)) != ACL_SUCCESS) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
+    if ((code = rt_group_check("aclrtResetEvent", s)) != ACL_SUCCESS) return code;
     pthread_mutex_lock(&e->lock);
     uint64_t number = e->recorded;
     pthread_mutex_unlock(&e->lock);
@@ -261,13 +295,15 @@ ASN_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 }
 
 /* Later tasks of the stream wait until the event's last record is reached. If that is in
- * a capture, the stream is captured from here on, too. */
+ * a capture, the stream is captured from here on, too. An external event is waited for
+ * until it is recorded, if it was not. */
 ASN_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     aclError code = ACL_SUCCESS;
     rt_event *e = event_get("aclrtStreamWaitEvent", event, &code);
     if (e == NULL) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
+    if ((code = rt_group_check("aclrtStreamWaitEvent", s)) != ACL_SUCCESS) return code;
     pthread_mutex_lock(&e->lock);
     rt_mark *mark = rt_mark_share(e->mark);
     pthread_mutex_unlock(&e->lock);
@@ -276,7 +312,7 @@ ASN_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     if (code != ACL_SUCCESS) return code;
     bool done;
     uint64_t number = event_newest(e, &done);
-    return done ? ACL_SUCCESS : event_push(s, task_wait, e, number);
+    return done && !is_external(e) ? ACL_SUCCESS : event_push(s, task_wait, e, number);
 }
 
 /* Blocks the caller until the event's last record is reached. */

@@ -11,6 +11,7 @@ enum { RT_MEMBERS_MAX = 64 };
 typedef struct {
     rt_stream *stream; /* NULL: destroyed meanwhile */
     uint32_t tail, known[RT_MEMBERS_MAX];
+    rt_graph *group; /* takes its tasks while a group is captured (task_group.c) */
 } rt_member;
 
 /* What lasts while a model is captured; member 0 began. */
@@ -43,7 +44,7 @@ typedef struct rt_condition {
  * begun and not succeeded. running: held by a run of a program's own model, during which
  * only tasks and conditions are read, which a model that has ended keeps as they are;
  * lock: for the rest, briefly. */
-enum { RT_GRAPH_EMPTY, RT_GRAPH_OPEN, RT_GRAPH_COMPLETE };
+enum { RT_GRAPH_EMPTY, RT_GRAPH_OPEN, RT_GRAPH_COMPLETE, RT_GRAPH_UPDATE };
 struct rt_graph {
     asnd_slot slot;
     bool ready; /* the locks are set up */
@@ -54,10 +55,12 @@ struct rt_graph {
     rt_task *first, *last;
     rt_condition *conditions;
     rt_capture *capture;
+    struct rt_task_group *updates; /* RT_GRAPH_UPDATE: the group that the tasks are for */
 };
 
 /* A model without tasks; NULL: out of memory. One reference, the handle's. */
 rt_graph *rt_graph_new(rt_graph *parent);
+void rt_graph_hold(rt_graph *graph);
 void rt_graph_release(rt_graph *graph);
 aclError rt_graph_check(const char *function, aclmdlRI graph); /* 0: it is one */
 /* Runs the tasks in their order, up to the first that fails; of one run at a time. */
@@ -65,6 +68,12 @@ int32_t rt_graph_run(rt_graph *graph);
 /* Makes the stream the first that is captured into the model. */
 aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream);
 aclError rt_graph_mode_check(const char *function, aclmdlRICaptureMode mode);
+/* The member's tasks go to the list; false: they go to one already, or the capture is
+ * over. And until here: the list, or NULL. */
+bool rt_graph_group_begin(rt_graph *graph, uint32_t member, rt_graph *list);
+rt_graph *rt_graph_group_end(rt_graph *graph, uint32_t member);
+bool rt_graph_in_group(rt_graph *graph, uint32_t member);
+void rt_task_group_release(struct rt_task_group *group);
 void rt_conditions_begin(rt_graph *graph); /* a run begins */
 void rt_conditions_free(rt_graph *graph);
 

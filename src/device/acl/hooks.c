@@ -20,6 +20,10 @@ void rt_hooks_worker(rt_stream *stream) {
     worker_of = stream;
 }
 
+rt_stream *rt_hooks_stream(void) {
+    return worker_of;
+}
+
 /* Of the task that the calling worker runs; launched 0: it was pushed unprofiled. */
 static _Thread_local rt_launch task;
 

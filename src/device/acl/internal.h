@@ -56,10 +56,14 @@ rt_mark *rt_mark_share(rt_mark *mark); /* NULL: nothing to share, or to release 
 void rt_mark_release(rt_mark *mark);
 bool rt_mark_is_open(const rt_mark *mark); /* that capture has not ended */
 aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark);
+/* 0: what is launched on the stream goes to no group of tasks, which takes no events
+ * (task_group.c). */
+aclError rt_group_check(const char *function, rt_stream *stream);
 
 /* Around operators (hooks.c, allocator.c, profile/). */
 void asnrtHook(uint32_t hook, bool on);
 void rt_hooks_worker(rt_stream *stream); /* the calling thread works for it */
+rt_stream *rt_hooks_stream(void);        /* that stream; NULL: a program's own thread */
 const void *rt_allocator_enter(const rt_stream *stream);
 void rt_allocator_leave(const void *before);
 void rt_allocator_forget(const rt_stream *stream); /* whose tasks have ended */
@@ -167,6 +171,7 @@ void rt_event_fork(int stage);
 void rt_memory_fork(int stage);
 void rt_callback_fork(int stage);
 void rt_capture_fork(int stage);
+void rt_task_group_fork(int stage);
 void rt_virtual_fork(int stage);
 void rt_profile_fork(int stage);
 void rt_host_fork(int stage);
