@@ -44,6 +44,19 @@ def wanted(q, k, v, lengths_q=None, lengths_k=None, **more):
     return out, lse
 
 
+def test_one_query_whatever_its_length_says():
+    """Decoding: programs give the lengths of keys for queries, too."""
+    q, k, v = normal(2, 4, 1, 8), normal(2, 4, 9, 8), normal(2, 4, 9, 8)
+    want, _ = wanted(*map(torch.tensor, (q, k, v)), lengths_k=[9, 4])
+    for lengths in (None, [1], [9], [9, 4]):
+        for name in FUSED:
+            out = np.empty((2, 4, 1, 8), np.float16)
+            called(name, query=q.astype(np.float16), key=k.astype(np.float16), value=v.astype(np.float16), numHeads=4,
+                   inputLayout="BNSD", actualSeqLengthsOptional=lengths, actualSeqLengthsKvOptional=[9, 4],
+                   attentionOut=out, softmaxLse=np.empty((2, 4, 1, 1), np.float32))  # fmt: skip
+            np.testing.assert_allclose(out.astype(float), want, rtol=4e-3, atol=4e-3)
+
+
 @pytest.mark.parametrize("order", ("BSH", "BSND", "BNSD", "BNSD_BSND"))
 def test_dense(order):
     batch, heads, kv, rows, keys, d = 2, 4, 2, 5, 7, 8

@@ -186,6 +186,9 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
                                       : k->s;
         int64_t rows_q = length(c, lengths_q, i, q->s);
         int64_t rows_k = length(c, lengths_k, i, table ? -1 : room);
+        /* A tensor with one query a sequence is decoding's: CANN takes the lengths of
+         * keys for it, which programs give for queries, too. */
+        if (!ends && q->s == 1 && rows_q > 1) rows_q = 1;
         /* Ends become lengths; a cache's keys have lengths always. */
         if (ends) rows_q -= end_q;
         if (ends && !table) rows_k -= end_k;
