@@ -1,6 +1,6 @@
 /* Groups of a captured model's tasks, which are replaced between runs and during one;
  * events by which a model meets what is launched elsewhere; errors and lifetimes. */
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -145,6 +145,53 @@ static void test_during_a_run(void) {
     CHECK_OK(aclrtDestroyStream(other));
 }
 
+static aclrtTaskGrp shared_group;
+static aclmdlRI shared_graph;
+
+static void *update_again_and_again(void *arg) {
+    aclrtStream stream = NULL;
+    (void)arg;
+    CHECK_OK(aclrtSetDevice(0));
+    CHECK_OK(aclrtCreateStream(&stream));
+    for (int i = 0; i < 300; i++)
+        update(stream, shared_group, i % 2 ? b : c, 1);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK_OK(aclrtDestroyStream(stream));
+    return NULL;
+}
+
+static void *run_again_and_again(void *arg) {
+    aclrtStream stream = NULL;
+    (void)arg;
+    CHECK_OK(aclrtSetDevice(0));
+    CHECK_OK(aclrtCreateStream(&stream));
+    for (int i = 0; i < 300; i++)
+        CHECK_OK(aclmdlRIExecuteAsync(shared_graph, stream));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK_OK(aclrtDestroyStream(stream));
+    return NULL;
+}
+
+/* Each run has one of the lists, whole, whoever replaces them meanwhile. */
+static void test_threads(void) {
+    aclrtStream stream = NULL;
+    pthread_t threads[4];
+    fill();
+    CHECK_OK(aclrtCreateStream(&stream));
+    shared_graph = capture(stream, NULL, &shared_group);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL,
+                             i % 2 ? update_again_and_again : run_again_and_again,
+                             NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    CHECK_OK(aclmdlRIExecuteAsync(shared_graph, stream));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(right(b, 1) || right(c, 1));
+    CHECK_OK(aclmdlRIDestroy(shared_graph));
+    CHECK_OK(aclrtDestroyStream(stream));
+}
+
 static void test_groups_of_several(void) {
     aclrtStream stream = NULL;
     aclrtTaskGrp first = NULL, second = NULL, none = NULL;
@@ -269,6 +316,7 @@ int main(void) {
     CHECK_OK(aclrtSetDevice(0));
     test_between_runs();
     test_during_a_run();
+    test_threads();
     test_groups_of_several();
     test_errors();
     test_fork();

@@ -53,16 +53,17 @@ static void drop_group(void *arg) {
     rt_task_group_release(arg);
 }
 
-/* (asnrtTask) An update's list belongs to the group from here on. */
+/* (asnrtTask) An update's list is the group's, too, from here on; before it is told to
+ * the group, whose next update may come at once. */
 static int32_t task_update(void *arg) {
     rt_graph *list = arg, *before;
     rt_task_group *group = list->updates;
+    list->updates = NULL;
+    rt_graph_hold(list);
     pthread_mutex_lock(&group->lock);
     before = group->list;
     group->list = list;
     pthread_mutex_unlock(&group->lock);
-    list->updates = NULL;
-    rt_graph_hold(list); /* drop_update gives one back */
     rt_graph_release(before);
     rt_task_group_release(group);
     return 0;
