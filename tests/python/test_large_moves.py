@@ -323,22 +323,28 @@ def test_repeats(dtype, times):
 
 @settings(max_examples=80, deadline=None)
 @given(st.sampled_from([0, 1, 2, 63, 64, 65, 129, 3000, 100_003]), st.sampled_from([1, 2, 4, 5, 9, 200]), st.sampled_from("?bhfdD"),
-       st.sampled_from(["flat", "rows", "columns"]), st.integers(0, 10**6))  # fmt: skip
+       st.sampled_from(["flat", "rows", "pairs", "columns", "reversed", "across"]), st.integers(0, 10**6))  # fmt: skip
 def test_repeats_by_counts(n, most, dtype, order, seed):
-    """Counts of their own, in parts that threads share: none, all or nothing, few and many, not contiguous."""
+    """Counts of their own, in parts that threads share: none, all or nothing, few and many, not contiguous; items of
+    one element, of two, of several; of a view."""
     rng = np.random.default_rng(seed)
     most = min(most, 4) if n > 3000 else most
     counts = rng.integers(0, most, (n, 3))[:, 1] * (rng.random(n) < rng.choice([0.01, 0.5, 1]))
     counts = counts[:: rng.choice([1, -1])].astype(rng.choice(["i8", "i4", "u1"]))
-    a = rng.integers(0, 99, (n,) if order == "flat" else (n, 3) if order == "rows" else (2, n))
-    axis = {"flat": None, "rows": 0, "columns": 1}[order]
-    a = a.astype(dtype)
-    check(anp.repeat(anp.array(a), anp.array(counts), axis), np.repeat(a, counts, axis))
+    shape, axis = {"flat": ((n,), None), "rows": ((n, 3), 0), "pairs": ((n, 2), 0), "columns": ((2, n), 1),
+                   "reversed": ((3, n), 1), "across": ((n, 2, 2), 2)}[order]  # fmt: skip
+    a = rng.integers(0, 99, shape).astype(dtype)
+    held = anp.array(a)
+    if order == "reversed":
+        a, held = a[:, ::-1], held[:, ::-1]
+    elif order == "across":
+        a, held = a.T, held.T
+    check(anp.repeat(held, anp.array(counts), axis), np.repeat(a, counts, axis))
     if n > 1:
         wrong = counts.astype(int)
         wrong[rng.integers(n)] = -1
         with pytest.raises(ValueError, match="negative"):
-            anp.repeat(anp.array(a), anp.array(wrong), axis)
+            anp.repeat(held, anp.array(wrong), axis)
 
 
 @pytest.mark.parametrize("n", [65, 96, 128, 129, 150, 170, 171, 200])
