@@ -428,6 +428,7 @@ def test_products_are_traced():
     times = asnumpy.jit(lambda x: a @ (2 * x))
     for _ in range(3):
         np.testing.assert_allclose(times(y), a.to_scipy() @ (2 * np.asarray(y)), rtol=1e-12)
+    assert "  operator sparse_matmul  " in times.explain()
 
 
 def test_indices_outside_are_refused():

@@ -42,12 +42,14 @@ static void put_places(asn_text *w, const asn_replay *r, const asn_replay_step *
 }
 
 static void put_step(asn_text *w, const asn_replay *r, int number) {
-    static const char *const kinds[] = {"program",  "operator", "copy",     "operator",
-                                        "operator", "operator", "operator", "solver",
-                                        "operator", "operator", "host"};
+    static const char *const kinds[ASN_STEP_HOST + 1] = {[ASN_STEP_FUSED] = "program",
+                                                         [ASN_STEP_UPLOAD] = "copy",
+                                                         [ASN_STEP_LINALG] = "solver",
+                                                         [ASN_STEP_HOST] = "host"};
     const asn_replay_step *s = &r->steps[number];
     char shape[256];
-    asn_text_put(w, "%3d  %-9s%s", number + 1, kinds[s->kind],
+    asn_text_put(w, "%3d  %-9s%s", number + 1,
+                 kinds[s->kind] ? kinds[s->kind] : "operator",
                  s->name ? s->name : "copy");
     if (s->kind == ASN_STEP_FUSED)
         asn_text_put(w, ": %d operation%s over %s", (int)s->fused.program.numInstrs,
