@@ -55,6 +55,9 @@ def test_one_query_whatever_its_length_says():
                    inputLayout="BNSD", actualSeqLengthsOptional=lengths, actualSeqLengthsKvOptional=[9, 4],
                    attentionOut=out, softmaxLse=np.empty((2, 4, 1, 1), np.float32))  # fmt: skip
             np.testing.assert_allclose(out.astype(float), want, rtol=4e-3, atol=4e-3)
+    with pytest.raises(AclError, match="161002"):  # which has no other way of decoding
+        called("PromptFlashAttentionV3", query=q.astype(np.float16), key=k.astype(np.float16), value=v.astype(np.float16),
+               numHeads=4, inputLayout="BNSD", actualSeqLengthsOptional=[9], attentionOut=np.empty((2, 4, 1, 8), np.float16))  # fmt: skip
 
 
 @pytest.mark.parametrize("order", ("BSH", "BSND", "BNSD", "BNSD_BSND"))

@@ -284,9 +284,8 @@ def sparse(c):
     said = off(product().to_numpy(), a, b, terms(c.k, dtype.char), dtype)
     if said or not data.size or way != "@" or not ONE_OPERATION:
         return said
-    at = c.rng.randrange(
-        data.size
-    )  # overwritten behind the matrix's back: what is outside is refused
+    # Overwritten behind the matrix's back: what is outside is refused.
+    at = c.rng.randrange(data.size)
     stored.indices[at] = c.rng.choice([c.k, -1, np.iinfo(np.int32).max])
     try:
         product().to_numpy()

@@ -111,7 +111,7 @@ static int32_t task_graph(void *arg) {
     return code;
 }
 
-static void drop_graph(void *arg) {
+void rt_graph_drop(void *arg) {
     rt_graph_release(arg);
 }
 
@@ -129,47 +129,6 @@ aclError rt_graph_mode_check(const char *function, aclmdlRICaptureMode mode) {
                      function, (int)mode);
 }
 
-/* ---- groups of a capture's tasks (task_group.c) */
-
-bool rt_graph_group_begin(rt_graph *graph, uint32_t member, rt_graph *list) {
-    pthread_mutex_lock(&graph->lock);
-    rt_member *m = graph->capture != NULL ? &graph->capture->member[member] : NULL;
-    const bool begins = m != NULL && m->group == NULL;
-    if (begins) m->group = list;
-    pthread_mutex_unlock(&graph->lock);
-    return begins;
-}
-
-rt_graph *rt_graph_group_end(rt_graph *graph, uint32_t member) {
-    rt_graph *list = NULL;
-    pthread_mutex_lock(&graph->lock);
-    if (graph->capture != NULL) {
-        list = graph->capture->member[member].group;
-        graph->capture->member[member].group = NULL;
-    }
-    pthread_mutex_unlock(&graph->lock);
-    return list;
-}
-
-bool rt_graph_in_group(rt_graph *graph, uint32_t member) {
-    pthread_mutex_lock(&graph->lock);
-    const bool inside =
-        graph->capture != NULL && graph->capture->member[member].group != NULL;
-    pthread_mutex_unlock(&graph->lock);
-    return inside;
-}
-
-/* Gives back the groups that have not ended. Returns whether there were any. */
-static bool drop_groups(rt_capture *capture) {
-    bool any = false;
-    for (uint32_t i = 0; i < capture->members; i++)
-        if (capture->member[i].group != NULL) {
-            rt_graph_release(capture->member[i].group);
-            any = true;
-        }
-    return any;
-}
-
 /* ---- the streams of a capture */
 
 aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream) {
@@ -184,7 +143,7 @@ aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream
         graph->capture = capture;
     }
     pthread_mutex_unlock(&graph->lock);
-    if (fresh) atomic_fetch_add(&graph->references, 1); /* the stream's */
+    if (fresh) rt_graph_hold(graph); /* the stream's */
     if (fresh && rt_stream_capture(stream, NULL, graph, 0)) return ACL_SUCCESS;
     if (!fresh) {
         asn_free(capture);
@@ -199,6 +158,17 @@ aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream
     rt_graph_release(graph);
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT, "%s: the stream is captured already",
                      function);
+}
+
+/* Gives back the groups that have not ended. Returns whether there were any. */
+static bool drop_groups(rt_capture *capture) {
+    bool any = false;
+    for (uint32_t i = 0; i < capture->members; i++)
+        if (capture->member[i].group != NULL) {
+            rt_graph_release(capture->member[i].group);
+            any = true;
+        }
+    return any;
 }
 
 /* The capture is over for all members. 0: every one has returned to the first, or a
@@ -340,7 +310,7 @@ aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark) {
             if (c->member[member].known[i] < mark->known[i])
                 c->member[member].known[i] = mark->known[i];
         if (own == NULL && member < RT_MEMBERS_MAX)
-            atomic_fetch_add(&graph->references, 1); /* the stream's */
+            rt_graph_hold(graph); /* the stream's */
     }
     pthread_mutex_unlock(&graph->lock);
     if (!open || (own == graph))
@@ -420,7 +390,7 @@ ASN_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                          "aclmdlRICaptureEnd: the capture began on another stream, where "
                          "it must end");
-    atomic_fetch_add(&graph->references, 1);
+    rt_graph_hold(graph);
     code = graph_close("aclmdlRICaptureEnd", graph, true);
     if (code == ACL_SUCCESS) tell_parents(graph, -1);
     if (code == ACL_SUCCESS) code = rt_graph_check("aclmdlRICaptureEnd", graph);
@@ -488,8 +458,8 @@ ASN_API aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
     rt_graph *graph = modelRI;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    atomic_fetch_add(&graph->references, 1);
-    return asnrtStreamPush((asnrtStreamState *)s, task_graph, drop_graph, graph);
+    rt_graph_hold(graph);
+    return asnrtStreamPush((asnrtStreamState *)s, task_graph, rt_graph_drop, graph);
 }
 
 /* Destroys the captured tasks, after those runs that were launched. */

@@ -114,11 +114,11 @@ static aclError event_wait(rt_event *e, uint64_t number, int32_t timeout_ms) {
 /* Nobody may ever set the event: aborting the stream ends the wait. */
 static int32_t wait_external(rt_event *e) {
     enum { LOOK_MS = 20 };
-    const rt_stream *s = rt_hooks_stream();
-    const uint32_t aborts = s != NULL ? rt_stream_aborts(s) : 0;
-    bool set = false;
+    const rt_stream *s = rt_hooks_stream(); /* a wait is always queued */
+    const uint32_t aborts = rt_stream_aborts(s);
+    bool set;
     pthread_mutex_lock(&e->lock);
-    while (!(set = e->done != 0) && (s == NULL || rt_stream_aborts(s) == aborts)) {
+    while (!(set = e->done != 0) && rt_stream_aborts(s) == aborts) {
         struct timespec deadline;
         rt_deadline(LOOK_MS, &deadline);
         (void)pthread_cond_timedwait(&e->changed, &e->lock, &deadline);
@@ -264,9 +264,8 @@ ASN_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     if (s == NULL) return code;
     if ((code = rt_group_check("aclrtRecordEvent", s)) != ACL_SUCCESS) return code;
     pthread_mutex_lock(&e->lock);
-    uint64_t number = e->shared        ? rt_ipc_event_record(e->shared)
-                      : is_external(e) ? (e->recorded = 1)
-                                       : ++e->recorded;
+    if (is_external(e)) e->recorded = 0; /* set or not, its records do not count */
+    uint64_t number = e->shared ? rt_ipc_event_record(e->shared) : ++e->recorded;
     pthread_mutex_unlock(&e->lock);
     code = event_do(s, task_record, e, number);
     rt_mark *mark = NULL, *before;

@@ -62,17 +62,13 @@ struct rt_graph {
 rt_graph *rt_graph_new(rt_graph *parent);
 void rt_graph_hold(rt_graph *graph);
 void rt_graph_release(rt_graph *graph);
+void rt_graph_drop(void *graph); /* rt_graph_release, of a task's argument */
 aclError rt_graph_check(const char *function, aclmdlRI graph); /* 0: it is one */
 /* Runs the tasks in their order, up to the first that fails; of one run at a time. */
 int32_t rt_graph_run(rt_graph *graph);
 /* Makes the stream the first that is captured into the model. */
 aclError rt_graph_begin(const char *function, rt_graph *graph, rt_stream *stream);
 aclError rt_graph_mode_check(const char *function, aclmdlRICaptureMode mode);
-/* The member's tasks go to the list; false: they go to one already, or the capture is
- * over. And until here: the list, or NULL. */
-bool rt_graph_group_begin(rt_graph *graph, uint32_t member, rt_graph *list);
-rt_graph *rt_graph_group_end(rt_graph *graph, uint32_t member);
-bool rt_graph_in_group(rt_graph *graph, uint32_t member);
 void rt_task_group_release(struct rt_task_group *group);
 void rt_conditions_begin(rt_graph *graph); /* a run begins */
 void rt_conditions_free(rt_graph *graph);

@@ -69,8 +69,28 @@ static int32_t task_update(void *arg) {
     return 0;
 }
 
-static void drop_update(void *arg) {
-    rt_graph_release(arg);
+/* ---- of a captured stream */
+
+/* Its tasks go to the list; false: they go to one already, or the capture is over. */
+static bool group_begin(rt_graph *graph, uint32_t member, rt_graph *list) {
+    pthread_mutex_lock(&graph->lock);
+    rt_member *m = graph->capture != NULL ? &graph->capture->member[member] : NULL;
+    const bool begins = m != NULL && m->group == NULL;
+    if (begins) m->group = list;
+    pthread_mutex_unlock(&graph->lock);
+    return begins;
+}
+
+/* The list that its tasks go to, or NULL; `ends`: they do so no more. */
+static rt_graph *group_of(rt_graph *graph, uint32_t member, bool ends) {
+    rt_graph *list = NULL;
+    pthread_mutex_lock(&graph->lock);
+    if (graph->capture != NULL) {
+        list = graph->capture->member[member].group;
+        if (ends) graph->capture->member[member].group = NULL;
+    }
+    pthread_mutex_unlock(&graph->lock);
+    return list;
 }
 
 /* The captured stream and its model; an error where it is not captured. */
@@ -87,9 +107,11 @@ static aclError captured(const char *function, aclrtStream stream, rt_stream **s
 
 aclError rt_group_check(const char *function, rt_stream *stream) {
     uint32_t member;
+    if (!(atomic_load(&((asnrtStreamState *)stream)->state) & ASNRT_CAPTURED))
+        return ACL_SUCCESS;
     rt_graph *graph = rt_stream_graph(stream, &member);
-    if (graph == NULL) return ACL_SUCCESS;
-    if (graph->state != RT_GRAPH_UPDATE && !rt_graph_in_group(graph, member))
+    if (graph == NULL ||
+        (graph->state != RT_GRAPH_UPDATE && group_of(graph, member, false) == NULL))
         return ACL_SUCCESS;
     return asnrtFail(ACL_ERROR_RT_TASK_TYPE_NOT_SUPPORT,
                      "%s: a group of tasks, or an update of one, takes operators, copies "
@@ -106,7 +128,7 @@ ASN_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
     if (code != ACL_SUCCESS) return code;
     rt_graph *list = list_new();
     if (list == NULL) return rt_fail_status(ASN_ERR_MEMORY);
-    if (rt_graph_group_begin(graph, member, list)) return ACL_SUCCESS;
+    if (group_begin(graph, member, list)) return ACL_SUCCESS;
     rt_graph_release(list);
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                      "aclmdlRICaptureTaskGrpBegin: a group has begun on the stream and "
@@ -123,7 +145,7 @@ ASN_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *han
     if (code != ACL_SUCCESS) return code;
     rt_task_group *group = asn_arena_take(&groups);
     if (group == NULL) return rt_fail_status(ASN_ERR_MEMORY);
-    rt_graph *list = rt_graph_group_end(graph, member);
+    rt_graph *list = group_of(graph, member, true);
     if (list == NULL) {
         asn_arena_give(&groups, group);
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
@@ -191,7 +213,7 @@ ASN_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
             "aclmdlRICaptureTaskUpdateEnd: no update has begun on the stream");
     code = compare(list->updates, list);
     if (code == ACL_SUCCESS)
-        return asnrtStreamPush((asnrtStreamState *)s, task_update, drop_update, list);
+        return asnrtStreamPush((asnrtStreamState *)s, task_update, rt_graph_drop, list);
     rt_graph_release(list);
     return code;
 }

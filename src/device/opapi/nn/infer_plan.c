@@ -170,6 +170,7 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
                                 const asnd_attn_extents *q, const asnd_attn_extents *k,
                                 const char *lengths_q, const char *lengths_k) {
     bool ends = p->layout == ASN_ATTN_TND, masked = given(c, "attenMaskOptional") >= 0;
+    const bool decodes = !ends && q->s == 1 && asn_call_param_named(c, "softmaxLse") >= 0;
     int64_t mode = number(c, "sparseMode", 0), end_q = 0, end_k = 0;
     if (mode >= 10 && mode <= 14) mode -= 10; /* the same, in high precision */
     if (mode < 0 || mode > 4)
@@ -186,9 +187,9 @@ static asn_status cut_sequences(const asnd_call *c, asnd_infer *p,
                                       : k->s;
         int64_t rows_q = length(c, lengths_q, i, q->s);
         int64_t rows_k = length(c, lengths_k, i, table ? -1 : room);
-        /* A tensor with one query a sequence is decoding's: CANN takes the lengths of
-         * keys for it, which programs give for queries, too. */
-        if (!ends && q->s == 1 && rows_q > 1) rows_q = 1;
+        /* With one query a sequence FusedInferAttentionScore decodes, for which lengths
+         * of queries mean nothing: its documentation's example has one of 100. */
+        if (decodes && rows_q > 1) rows_q = 1;
         /* Ends become lengths; a cache's keys have lengths always. */
         if (ends) rows_q -= end_q;
         if (ends && !table) rows_k -= end_k;
