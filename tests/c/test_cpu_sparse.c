@@ -179,6 +179,22 @@ static void test_blocks(void) {
     }
 }
 
+/* Blocks of as many columns as places of 16 bits have room for, and more (one block). */
+static void test_wide_blocks(void) {
+    static const int64_t most[] = {60, 48, 40, 37, 36, 30}; /* 2.4e6 / most columns */
+    for (int round = 0; round < 12; round++) {
+        product p = {.m = 48000,
+                     .k = 100000,
+                     .n = 2,
+                     .index = round % 4 < 2 ? ASN_I32 : ASN_I64,
+                     .dtype = round % 2 ? ASN_F32 : ASN_F64};
+        init(&p, most[round / 2], -1, 0, true);
+        compare(&p);
+        compare_threads(&p);
+        fini(&p);
+    }
+}
+
 /* One pair that does not ascend, in any row, among many that do. */
 static void test_one_descends(void) {
     for (int round = 0; round < 24; round++) {
@@ -246,6 +262,7 @@ int main(void) {
     test_random();
     test_long_rows();
     test_blocks();
+    test_wide_blocks();
     test_one_descends();
     test_refused();
     return check_report("test_cpu_sparse");

@@ -26,8 +26,9 @@
 #include "device/cpu/threads.h"
 
 enum {
-    L1_BYTES = 24 << 10,
+    L1_BYTES = 28 << 10, /* of b in a block: most of 32 KB */
     BLOCK_TERMS = 8,
+    MAX_BLOCK = UINT16_MAX + 1, /* rows of b: places have 16 bits */
     ROWS = 128, /* of the result that pass through all blocks before the next ones do */
     PACK_REUSE = 4, /* stored elements for each row of b, from which on it is packed */
     PLAIN_BYTES = 4096, /* of a row of b that the plain loops take at once */
@@ -130,13 +131,14 @@ typedef struct {
     const int32_t *indices;
     int64_t m, k, n, nnz, item;
     rows_fn rows;
+    void (*fill)(const asnd_sparse_cells *);
     int64_t panel, panels; /* columns of a panel; how many there are */
     int64_t block, blocks; /* rows of b that a panel is cut into; how many there are */
     int64_t parts;
     share shares[MAX_PARTS + 1];
-    char *carries;            /* of each part: n elements */
-    int64_t *starts;          /* of cells, part after part (see order_part) */
-    int32_t *ordered_indices; /* stored elements, cell after cell; NULL: one block */
+    char *carries;    /* of each part: n elements */
+    int64_t *starts;  /* of cells, part after part (see order_part) */
+    uint16_t *places; /* stored elements, cell after cell; NULL: one block */
     char *ordered;
 } sparse_job;
 
@@ -282,12 +284,18 @@ static int64_t panel_cols(const sparse_job *j, int64_t panel) {
     return asn_least(j->n - panel * j->panel, j->panel);
 }
 
+/* Where a panel of b begins. */
+static char *panel_b(const sparse_job *j, int64_t panel) {
+    const int64_t left = panel * j->panel * j->item;
+    return j->packed ? j->packed + left * j->k : (char *)j->b + left;
+}
+
 /* Copies a panel of b, row after row. */
 static void pack_panel(void *ctx, int64_t panel) {
     const sparse_job *j = ctx;
     const size_t bytes = (size_t)(panel_cols(j, panel) * j->item);
     const char *from = j->b + panel * j->panel * j->item;
-    char *to = j->packed + panel * j->panel * j->k * j->item;
+    char *to = panel_b(j, panel);
     for (int64_t row = 0; row < j->k; row++, to += bytes, from += j->n * j->item)
         memcpy(to, from, bytes);
 }
@@ -334,14 +342,16 @@ static void count_cells(const sparse_job *j, int64_t c, int64_t top, int64_t row
 static void fill_cells(const sparse_job *j, int64_t c, int64_t top, int64_t rows,
                        const int64_t *starts) {
     for (int64_t i = 0; i < rows; i++) {
-        int64_t at = row_start(j, c, top + i);
-        for (int64_t block = 0; block < j->blocks; block++) {
-            const int64_t *to = starts + block * rows + i, count = to[1] - to[0];
-            memcpy(j->ordered_indices + to[0], j->indices + at, (size_t)count * 4);
-            memcpy(j->ordered + to[0] * j->item, j->data + at * j->item,
-                   (size_t)(count * j->item));
-            at += count;
-        }
+        const int64_t at = row_start(j, c, top + i);
+        const asnd_sparse_cells cells = {.indices = j->indices + at,
+                                         .data = j->data + at * j->item,
+                                         .starts = starts + i,
+                                         .step = rows,
+                                         .blocks = j->blocks,
+                                         .block = (int32_t)j->block,
+                                         .places = j->places,
+                                         .ordered = j->ordered};
+        j->fill(&cells);
     }
 }
 
@@ -376,19 +386,16 @@ static void run_task(void *ctx, int64_t task) {
     const int64_t last = last_row(j, c), left = panel * j->panel;
     const share from = j->shares[c];
     asnd_sparse_part p = {.starts = starts_of(j, c),
-                          .indices = j->ordered ? j->ordered_indices : j->indices,
+                          .indices = j->indices,
+                          .places = j->places,
                           .data = j->ordered ? j->ordered : j->data,
-                          .b = j->b + left * j->item,
-                          .b_row = j->n,
+                          .b_row = j->packed ? panel_cols(j, panel) : j->n,
                           .out_row = j->n,
                           .cols = panel_cols(j, panel)};
-    if (j->packed) {
-        p.b_row = p.cols;
-        p.b = j->packed + left * j->k * j->item;
-    }
     for (int64_t top = from.row; top < last; top += ROWS)
         for (int64_t block = 0; block < j->blocks; block++) {
             const int64_t carried = from.inside && top == from.row;
+            p.b = panel_b(j, panel) + block * j->block * p.b_row * j->item;
             p.adds = block > 0;
             if (carried) { /* the first row goes to the part's own sums */
                 p.rows = 1;
@@ -411,6 +418,7 @@ static void choose(sparse_job *j, asn_dtype dtype, bool sorted) {
                                      : dtype == ASN_F64 ? context->sparse_f64
                                                         : NULL;
     j->rows = loops ? loops->rows : plain[dtype].rows;
+    j->fill = loops ? loops->fill : NULL;
     j->panel = loops ? loops->cols : PLAIN_BYTES / j->item;
     j->panels = asn_pieces(j->n, j->panel);
     j->block = j->k;
@@ -419,7 +427,7 @@ static void choose(sparse_job *j, asn_dtype dtype, bool sorted) {
     const int64_t near = L1_BYTES / (asn_least(j->panel, j->n) * j->item);
     const double full = BLOCK_TERMS * (double)j->k * (double)j->m / (double)j->nnz;
     const double wanted = full > (double)near ? full : (double)near;
-    if (wanted < (double)j->k) j->block = (int64_t)wanted;
+    if (wanted < (double)j->k && wanted <= MAX_BLOCK) j->block = (int64_t)wanted;
     j->blocks = asn_pieces(j->k, j->block);
 }
 
@@ -459,14 +467,13 @@ static asn_status with_scratch(sparse_job *j, const asnd_nd *indptr,
         const size_t pack = packs ? (size_t)asn_round_up(j->k * j->n * j->item, 64) : 0;
         const int64_t copied = j->blocks > 1 ? asn_round_up(j->nnz, 16) : 0;
         char *more =
-            asn_scratch_take(pack + sums + (size_t)(copied * (j->item + 4)) + starts);
+            asn_scratch_take(pack + sums + (size_t)(copied * (j->item + 2)) + starts);
         if (more) {
             j->packed = packs ? more : NULL;
             j->carries = more + pack;
             j->ordered = copied ? j->carries + sums : NULL;
-            j->ordered_indices =
-                copied ? (int32_t *)(j->ordered + copied * j->item) : NULL;
-            j->starts = (int64_t *)(j->carries + sums + copied * (j->item + 4));
+            j->places = copied ? (uint16_t *)(j->ordered + copied * j->item) : NULL;
+            j->starts = (int64_t *)(j->carries + sums + copied * (j->item + 2));
             run(j, dtype);
             asn_scratch_give(more);
         } else

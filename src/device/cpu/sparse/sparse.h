@@ -4,22 +4,47 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "device/cpu/nd.h"
 
 /* Rows of a product in some columns of the result. Counts are of elements. */
 typedef struct {
     const int64_t *starts;  /* rows + 1: row i has stored elements starts[i] ... */
-    const int32_t *indices; /* columns of stored elements */
+    const int32_t *indices; /* columns of stored elements: rows of b */
+    const uint16_t *places; /* NULL, or these in a block of b (asnd_sparse_cells) */
     const char *data;       /* stored elements */
     int64_t rows;
-    const char *b;   /* the dense matrix's row 0 in these columns */
-    int64_t b_row;   /* from a row to the next */
+    const char *b;   /* the dense matrix's row 0 in these columns, or the block's first */
+    int64_t b_row;   /* from a row to the next: cols where there are places */
     char *out;       /* the first row of the result in these columns */
     int64_t out_row; /* from a row to the next */
     int64_t cols;    /* at most what the loops take at once */
     bool adds;       /* onto what out holds; else it is overwritten */
 } asnd_sparse_part;
+
+/* A row's stored elements, whose columns ascend, by blocks of b: the first `block`
+ * columns are block 0. */
+typedef struct {
+    const int32_t *indices;
+    const char *data;
+    const int64_t *starts; /* block c's go to starts[c * step] to before the next start */
+    int64_t step, blocks;
+    int32_t block;    /* columns, at most 65536 */
+    uint16_t *places; /* to: columns in their block */
+    char *ordered;    /* to: elements */
+} asnd_sparse_cells;
+
+/* Eight columns in the block that begins at column `first`. */
+static inline void asn_sparse_places8(uint16_t *to, const int32_t *columns,
+                                      int32_t first) {
+    typedef int32_t eight __attribute__((vector_size(32)));
+    typedef uint16_t narrow __attribute__((vector_size(16)));
+    eight x;
+    memcpy(&x, columns, sizeof x);
+    const narrow y = __builtin_convertvector(x - first, narrow);
+    memcpy(to, &y, sizeof y);
+}
 
 /* What an instruction set has for a dtype. */
 typedef struct asnd_sparse_loops {
@@ -27,6 +52,7 @@ typedef struct asnd_sparse_loops {
     /* Terms are added in the order in which they are stored, products and sums rounded
      * once together where the set has such an instruction. */
     void (*rows)(const asnd_sparse_part *part);
+    void (*fill)(const asnd_sparse_cells *cells); /* their places and ordered */
 } asnd_sparse_loops;
 
 extern const asnd_sparse_loops asn_sparse_f32_avx2, asn_sparse_f64_avx2;

@@ -26,7 +26,7 @@
     ((asn_v_f64)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #include "device/cpu/sparse/sparse_rows.inc"
 
-const asnd_sparse_loops asn_sparse_f32_avx2 = {VECS_f32 * LANES_f32, rows_f32},
-                        asn_sparse_f64_avx2 = {VECS_f64 * LANES_f64, rows_f64};
+const asnd_sparse_loops asn_sparse_f32_avx2 = {VECS_f32 * LANES_f32, rows_f32, fill_f32},
+                        asn_sparse_f64_avx2 = {VECS_f64 * LANES_f64, rows_f64, fill_f64};
 
 #endif
