@@ -94,8 +94,9 @@ def test_embedding_dense_backward(dtype):
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("last", [False, True])
-def test_embedding_bag(mode, last):
-    weight = RNG.standard_normal((10, 4))
+@pytest.mark.parametrize("width", [4, 255, 257, 600])
+def test_embedding_bag(mode, last, width):
+    weight = RNG.standard_normal((10, width))
     index = RNG.integers(0, 10, 12)
     offsets = np.array([0, 3, 3, 8, 12] if last else [0, 3, 3, 8])
     for padding in (-1, int(index[4])):
@@ -105,18 +106,22 @@ def test_embedding_bag(mode, last):
             want = torch.ops.aten._embedding_bag(
                 torch.tensor(w).double(), torch.tensor(index), torch.tensor(offsets), False, mode, False,
                 None if samples is None else torch.tensor(samples).double(), last, padding)  # fmt: skip
-            out, bag_of, size = np.empty((4, 4), dtype), np.empty(12, int), np.empty(4, int)
-            top = np.empty((4, 4), int) if mode == 2 else np.empty(4, int)
+            out, bag_of, size = np.empty((4, width), dtype), np.empty(12, int), np.empty(4, int)
+            top = np.empty((4, width), int) if mode == 2 else np.empty(4, int)
             run("EmbeddingBag", np.asfortranarray(w), index.astype(np.int32), offsets, False, mode, False, samples,
                 last, padding, out, bag_of, size, top)  # fmt: skip
             close(out, want[0], rtol=2e-3 if dtype == np.float16 else 1e-6, atol=1e-6)
             same(bag_of, np.repeat(np.arange(4), [3, 0, 5, 4]))
             if mode == 1:
                 same(size, want[2][:4])
+            if mode == 2:
+                ends = ((0, 0, 3), (2, 3, 8), (3, 8, 12))
+                held = [bag for bag, i, j in ends if (index[i:j] != padding).any()]
+                same(top[held], want[3][held])
     with pytest.raises(AclError, match="161002.*mode"):
         run("EmbeddingBag", weight, index, offsets, False, 3, False, None, last, -1, out, bag_of, size, top)  # fmt: skip
     with pytest.raises(AclError, match="out of bounds"):
-        run("EmbeddingBag", weight, index + 10, offsets, False, mode, False, None, last, -1, np.empty((4, 4)),
+        run("EmbeddingBag", weight, index + 10, offsets, False, mode, False, None, last, -1, np.empty((4, width)),
             bag_of, size, top)  # fmt: skip
 
 

@@ -13,12 +13,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/integers.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/scratch.h"
 #include "device/cpu/threads.h"
 #include "device/opapi/core/packed.h"
 
-enum { TASKS = 64 }; /* that threads share, of rows of a gradient or of bags */
+enum {
+    TASKS = 64,   /* that threads share, of rows of a gradient or of bags */
+    COLUMNS = 256 /* of a bag's sums at once: with a row's they fill 4 KB */
+};
 
 /* The error of an index; `what` names it. */
 static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
@@ -152,14 +156,13 @@ asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
 
 /* The arrays of a call: weight is (rows, width), out (bags, width), of their own dtypes.
  * A bag's indices begin at offset[bag] and end where the next one begins, the last one's
- * at `end`. failed: out of memory. */
+ * at `end`. */
 typedef struct {
     const asnd_nd *weight, *out;
     const double *sample;
     const int64_t *index, *offset;
     int64_t *bag_of, *size, *arg_max;
     int64_t rows, width, num_indices, end, bags, padding, mode;
-    bool failed;
 } bags;
 
 static int64_t end_of(const bags *b, int64_t bag) {
@@ -181,54 +184,57 @@ static asn_status check_bags(const bags *b) {
     return ASN_OK;
 }
 
-/* A row enters its bag's. The first of equal maxima stays; NaN is one only where it comes
- * first. */
-static void add_row(const bags *b, int64_t bag, int64_t i, double *row, double *out) {
+/* A row's columns enter its bag's. The first of equal maxima stays; NaN is one
+ * only where it comes first. */
+static void add_row(const bags *b, int64_t bag, int64_t left, int64_t w, int64_t i,
+                    bool first, double *sum) {
     const asnd_kernels *by = asn_kernels_get();
     const asn_dtype t = b->weight->dtype;
-    const int64_t w = b->width, r = b->index[i];
-    by->cast[t][ASN_F64](w, row, b->weight->data + r * w * asn_itemsize(t), NULL, NULL);
+    const int64_t r = b->index[i];
+    double row[COLUMNS];
+    by->cast[t][ASN_F64](
+        w, row, b->weight->data + (r * b->width + left) * asn_itemsize(t), NULL, NULL);
     if (b->mode != 2) {
         if (b->sample) by->times[ASN_F64](w, row, row, b->sample[i]);
-        by->ew[ASN_OP_ADD][ASN_F64](w, out, out, row, NULL);
+        by->ew[ASN_OP_ADD][ASN_F64](w, sum, sum, row, NULL);
         return;
     }
     for (int64_t k = 0; k < w; k++)
-        if (b->size[bag] == 0 || row[k] > out[k]) {
-            out[k] = row[k];
-            b->arg_max[bag * w + k] = r;
+        if (first || row[k] > sum[k]) {
+            sum[k] = row[k];
+            b->arg_max[bag * b->width + left + k] = r;
         }
 }
 
-/* Computes a row of `out` and its share of the auxiliary outputs. An empty bag is 0.
- * Padding counts for nothing, not even in the mean. room: two rows. */
-static void one_bag(const bags *b, int64_t bag, double *room) {
-    double *out = room, *row = room + b->width;
+/* Computes `w` columns of a row of `out`, few enough for the first cache. An empty bag is
+ * 0. Padding counts for nothing, not even in the mean. */
+static void some_columns(const bags *b, int64_t bag, int64_t left, int64_t w) {
     const asn_dtype t = b->out->dtype;
-    memset(out, 0, (size_t)b->width * sizeof *out);
+    double sum[COLUMNS] = {0};
+    bool first = true;
     for (int64_t i = b->offset[bag]; i < end_of(b, bag); i++) {
-        b->bag_of[i] = bag;
         if (b->index[i] == b->padding) continue;
-        add_row(b, bag, i, row, out);
-        b->size[bag]++;
+        add_row(b, bag, left, w, i, first, sum);
+        first = false;
     }
-    for (int64_t k = 0; k < b->width && b->mode == 1 && b->size[bag] > 0; k++)
-        out[k] /= (double)b->size[bag];
+    for (int64_t k = 0; k < w && b->mode == 1 && b->size[bag] > 0; k++)
+        sum[k] /= (double)b->size[bag];
     asn_kernels_get()->cast[ASN_F64][t](
-        b->width, b->out->data + bag * b->width * asn_itemsize(t), out, NULL, NULL);
+        w, b->out->data + (bag * b->width + left) * asn_itemsize(t), sum, NULL, NULL);
 }
 
+/* (asnd_pool_fn) Rows of `out` and their share of the auxiliary outputs. */
 static void some_bags(void *ctx, int64_t task) {
-    bags *b = ctx;
-    double *room = asn_scratch_take(2 * (size_t)b->width * sizeof *room);
-    if (room == NULL) {
-        __atomic_store_n(&b->failed, true, __ATOMIC_RELAXED);
-        return;
-    }
+    const bags *b = ctx;
     const int64_t end = (task + 1) * b->bags / TASKS;
-    for (int64_t bag = task * b->bags / TASKS; bag < end; bag++)
-        one_bag(b, bag, room);
-    asn_scratch_give(room);
+    for (int64_t bag = task * b->bags / TASKS; bag < end; bag++) {
+        for (int64_t i = b->offset[bag]; i < end_of(b, bag); i++) {
+            b->bag_of[i] = bag;
+            b->size[bag] += b->index[i] != b->padding;
+        }
+        for (int64_t left = 0; left < b->width; left += COLUMNS)
+            some_columns(b, bag, left, asn_least(b->width - left, COLUMNS));
+    }
 }
 
 /* Writes n positions where the output has exactly that room: CANN's outputs are 1-d, some
@@ -251,9 +257,9 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     if (p->at[6] >= 0) ASN_TRY(asn_packed_in(e, p, 6, ASN_F64, tmp, &sample));
     ASN_TRY(asn_packed_out(e, p, 9, asn_exec_nd(e, p->at[9])->dtype, tmp, &out));
     int64_t n = p->n[0], count = p->n[1], width = p->n[2];
-    /* One block for all three auxiliary outputs, zeroed; arg_max is read in mode 2
-     * alone. */
-    size_t room = (size_t)(n + count + count * width + 1) * sizeof(int64_t);
+    /* One block for all auxiliary outputs, zeroed; those of mode 2 have maxima's. */
+    const int64_t maxima = p->arg[4].i == 2 ? count * width : 0;
+    size_t room = (size_t)(n + count + maxima + 1) * sizeof(int64_t);
     int64_t *positions = asn_tmp_alloc(tmp, room);
     if (positions == NULL) return ASN_ERR_MEMORY;
     memset(positions, 0, room);
@@ -275,12 +281,11 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp
     if (p->arg[7].i) b.end = b.offset[count]; /* what comes after it is in no bag */
     ASN_TRY(check_bags(&b));
     asn_pool_run(some_bags, &b, TASKS, 0.5 * (double)(n + count) * (double)width);
-    if (b.failed) return asn_error_set(ASN_ERR_MEMORY, "no memory for a row's sum");
     ASN_TRY(asn_packed_done(e, p, 9, &out));
     ASN_TRY(store_positions(e, p->at[10], b.bag_of, n));
     ASN_TRY(store_positions(e, p->at[11], b.size, count));
     return store_positions(e, p->at[12], b.mode == 2 ? b.arg_max : b.size,
-                           b.mode == 2 ? count * width : count);
+                           b.mode == 2 ? maxima : count);
 }
 
 /* offsets holds a bag's beginning each and, with includeLastOffset, the end of the
