@@ -93,20 +93,16 @@ void asn_blocking_leave(void *state) {
     if (ASN_PROFILING) asn_profile_line_release();
 }
 
-static const void *owner(void) {
-    return load(&asn_lock_state.owner);
-}
-
 /* Whether it is not for the caller, who does not have it. */
 static bool is_taken(void) {
-    if (owner()) return true;
+    if (asn_lock_owner()) return true;
     const void *only = load(&forker) ? load(&forker) : load(&heir);
     return only && only != asn_lock_self();
 }
 
 static void take(void) {
     const void *self = asn_lock_self();
-    store(&asn_lock_state.owner, self);
+    asn_lock_give_to(self);
     asn_lock_state.depth = 1;
     if (load(&eldest) == self) store(&eldest, NULL);
     if (load(&heir)) store(&heir, NULL);
@@ -120,7 +116,7 @@ static void take(void) {
  * then. With the mutex. */
 static void wait_freed(void) {
     const void *expected = load(&heir);
-    if (owner() || !expected) {
+    if (asn_lock_owner() || !expected) {
         pthread_cond_wait(&freed, &mutex);
         return;
     }
@@ -131,8 +127,8 @@ static void wait_freed(void) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
-    if (pthread_cond_timedwait(&freed, &mutex, &until) == ETIMEDOUT && !owner() &&
-        load(&heir) == expected)
+    if (pthread_cond_timedwait(&freed, &mutex, &until) == ETIMEDOUT &&
+        !asn_lock_owner() && load(&heir) == expected)
         store(&heir, NULL);
 }
 
@@ -166,7 +162,7 @@ static void arrive(void) {
 }
 
 void asn_lock_slow(void) {
-    if (owner() == asn_lock_self()) {
+    if (asn_lock_owner() == asn_lock_self()) {
         asn_lock_state.depth++;
         return;
     }
@@ -195,7 +191,7 @@ void asn_lock_slow(void) {
 static void give_back(void) {
     bool serial = asn_lock_state.serial;
     if (serial) pthread_mutex_lock(&mutex);
-    store(&asn_lock_state.owner, NULL);
+    asn_lock_give_to(NULL);
     if (serial) {
         choose_heir();
         pthread_cond_broadcast(&freed);
@@ -262,7 +258,7 @@ static void after_fork_in_child(void) {
     pthread_cond_init(&freed, NULL);
     pthread_mutex_init(&mutex, NULL);
     if (!taken_to_fork) {
-        if (owner() != asn_lock_self()) asn_lock_state.owner = NULL;
+        if (asn_lock_owner() != asn_lock_self()) asn_lock_give_to(NULL);
         return;
     }
     if (!asn_lock_state.serial) pthread_mutex_lock(&mutex);

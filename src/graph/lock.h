@@ -33,20 +33,29 @@ extern struct asn_lock_state {
 void asn_lock_slow(void);
 void asn_unlock_slow(void);
 
+/* The thread that has it, which a sleeper looks at without the binding's lock: whole, in
+ * no order with anything else. */
+static inline const void *asn_lock_owner(void) {
+    return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED);
+}
+static inline void asn_lock_give_to(const void *thread) {
+    __atomic_store_n(&asn_lock_state.owner, thread, __ATOMIC_RELAXED);
+}
+
 /* Whether a function needs no lock that neither waits nor calls what may: who calls holds
  * the binding's lock all the while, and nobody has the library's. */
 static inline bool asn_lock_is_idle(void) {
     struct asn_lock_state *s = &asn_lock_state;
-    if (__builtin_expect(!s->quick || s->owner, 0)) return false;
+    if (__builtin_expect(!s->quick || asn_lock_owner(), 0)) return false;
     if (!s->arrival) return true;
     s->arrival(); /* may wait */
-    return __builtin_expect(s->quick && !s->owner, 1);
+    return __builtin_expect(s->quick && !asn_lock_owner(), 1);
 }
 
 static inline void asn_lock(void) {
     struct asn_lock_state *s = &asn_lock_state;
     if (asn_lock_is_idle()) {
-        s->owner = asn_lock_self();
+        asn_lock_give_to(asn_lock_self());
         s->depth = 1;
     } else {
         asn_lock_slow();
@@ -58,7 +67,7 @@ static inline void asn_unlock(void) {
     if (s->depth > 1)
         s->depth--;
     else if (__builtin_expect(s->serial && !s->waiters, 1))
-        s->owner = 0;
+        asn_lock_give_to(NULL);
     else
         asn_unlock_slow();
 }
@@ -76,7 +85,7 @@ static inline void asn_look_end(void) {
 void asn_lock_refresh(void);
 /* Whether the caller holds it. */
 static inline bool asn_lock_is_mine(void) {
-    return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED) == asn_lock_self();
+    return asn_lock_owner() == asn_lock_self();
 }
 /* Lets go of the lock however often it is held, and takes it again as often. */
 int asn_lock_suspend(void);

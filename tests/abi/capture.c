@@ -498,6 +498,23 @@ static void *end_capture(void *stream) {
     return NULL;
 }
 
+/* What was given back once is given out once: two captures have two models. */
+static void two_models(void) {
+    aclrtStream stream[2] = {NULL, NULL};
+    aclmdlRI graph[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(aclrtCreateStream(&stream[i]));
+        CHECK_OK(aclmdlRICaptureBegin(stream[i], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(aclmdlRICaptureEnd(stream[i], &graph[i]));
+    CHECK(graph[0] != graph[1]);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(aclmdlRIDestroy(graph[i]));
+        CHECK_OK(aclrtDestroyStream(stream[i]));
+    }
+}
+
 static void test_two_ends(void) {
     for (int i = 0; i < 300; i++) {
         aclrtStream stream = NULL;
@@ -510,7 +527,42 @@ static void test_two_ends(void) {
         pthread_join(other, NULL);
         CHECK(atomic_exchange(&ended, 0) == 1);
         CHECK_OK(aclrtDestroyStream(stream));
+        two_models();
     }
+}
+
+/* A thread runs the model that another one destroys: it runs, or is refused. */
+static void *run_model(void *graph) {
+    aclrtStream stream = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    atomic_fetch_add(&at_the_end, 1);
+    while (atomic_load(&at_the_end) < 2)
+        ;
+    aclError code = aclmdlRIExecuteAsync(graph, stream);
+    CHECK(code == ACL_SUCCESS || code == ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK_OK(aclrtDestroyStream(stream));
+    return NULL;
+}
+
+static void test_run_and_destroy(void) {
+    aclrtStream stream = NULL;
+    CHECK_OK(aclrtCreateStream(&stream));
+    for (int i = 0; i < 300; i++) {
+        aclmdlRI graph = NULL;
+        pthread_t other;
+        atomic_store(&at_the_end, 0);
+        CHECK_OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+        CHECK_OK(aclmdlRICaptureEnd(stream, &graph));
+        if (pthread_create(&other, NULL, run_model, graph) != 0) return;
+        atomic_fetch_add(&at_the_end, 1);
+        while (atomic_load(&at_the_end) < 2)
+            ;
+        CHECK_OK(aclmdlRIDestroy(graph));
+        pthread_join(other, NULL);
+        two_models();
+    }
+    CHECK_OK(aclrtDestroyStream(stream));
 }
 
 static void nothing(void *arg) {
@@ -559,6 +611,7 @@ int main(void) {
     test_conditions_in_conditions(false);
     test_conditions_in_conditions(true);
     test_two_ends();
+    test_run_and_destroy();
     test_errors();
     test_fork();
     CHECK_OK(aclrtResetDevice(0));

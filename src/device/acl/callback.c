@@ -224,7 +224,7 @@ ASN_API aclError aclrtLaunchCallback(aclrtCallback fn, void *userData,
     aclError code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    if (rt_stream_graph(s, NULL) != NULL)
+    if (rt_stream_is_captured(s))
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                          "aclrtLaunchCallback: the stream is captured, and a callback is "
                          "posted once; use aclrtLaunchHostFunc");

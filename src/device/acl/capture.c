@@ -254,7 +254,10 @@ aclError rt_mark_take(rt_stream *stream, rt_mark **out) {
     *out = NULL;
     if (graph == NULL) return ACL_SUCCESS;
     rt_mark *mark = asn_calloc(1, sizeof *mark);
-    if (mark == NULL) return rt_fail_status(ASN_ERR_MEMORY);
+    if (mark == NULL) {
+        rt_graph_release(graph);
+        return rt_fail_status(ASN_ERR_MEMORY);
+    }
     *out = mark;
     atomic_store(&mark->references, 1);
     mark->graph = graph;
@@ -266,6 +269,7 @@ aclError rt_mark_take(rt_stream *stream, rt_mark **out) {
         mark->known[member] = m->tail;
     }
     pthread_mutex_unlock(&graph->lock);
+    rt_graph_release(graph);
     return ACL_SUCCESS;
 }
 
@@ -299,6 +303,7 @@ aclError rt_mark_wait(rt_stream *stream, const rt_mark *mark) {
     rt_graph *graph = mark->graph;
     uint32_t member = 0;
     rt_graph *own = rt_stream_graph(stream, &member);
+    if (own != NULL) rt_graph_release(own); /* who it is counts, not what it holds */
     if (!asn_arena_alive(&graphs, graph)) return ACL_SUCCESS;
     pthread_mutex_lock(&graph->lock);
     bool open = graph->id == mark->id && graph->state == RT_GRAPH_OPEN;
@@ -373,6 +378,17 @@ ASN_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI mode
     return code;
 }
 
+/* 0 where the stream, a member of the graph, may end its capture. */
+static aclError end_check(const rt_graph *graph, uint32_t member) {
+    if (graph->state == RT_GRAPH_UPDATE)
+        return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                         "aclmdlRICaptureEnd: the stream is not captured");
+    if (member == 0) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                     "aclmdlRICaptureEnd: the capture began on another stream, where it "
+                     "must end");
+}
+
 /* Ends the capture: its streams run their tasks again, and `modelRI` holds those kept.
  * An error where another stream that joined it has not returned to this one, which began;
  * the capture ends then, too, and its tasks are dropped. */
@@ -383,15 +399,11 @@ ASN_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
     if (s == NULL) return code;
     uint32_t member;
     rt_graph *graph = rt_stream_graph(s, &member);
-    if (graph == NULL || graph->state == RT_GRAPH_UPDATE)
+    if (graph == NULL)
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                          "aclmdlRICaptureEnd: the stream is not captured");
-    if (member != 0)
-        return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
-                         "aclmdlRICaptureEnd: the capture began on another stream, where "
-                         "it must end");
-    rt_graph_hold(graph);
-    code = graph_close("aclmdlRICaptureEnd", graph, true);
+    code = end_check(graph, member);
+    if (code == ACL_SUCCESS) code = graph_close("aclmdlRICaptureEnd", graph, true);
     if (code == ACL_SUCCESS) tell_parents(graph, -1);
     if (code == ACL_SUCCESS) code = rt_graph_check("aclmdlRICaptureEnd", graph);
     if (code == ACL_SUCCESS) {
@@ -412,10 +424,11 @@ ASN_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatu
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
     rt_graph *graph = rt_stream_graph(s, NULL);
-    if (graph != NULL && graph->state == RT_GRAPH_UPDATE) graph = NULL;
+    const bool active = graph != NULL && graph->state != RT_GRAPH_UPDATE;
+    if (graph != NULL) rt_graph_release(graph);
     *status =
-        graph ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE : ACL_MODEL_RI_CAPTURE_STATUS_NONE;
-    if (modelRI != NULL) *modelRI = graph;
+        active ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE : ACL_MODEL_RI_CAPTURE_STATUS_NONE;
+    if (modelRI != NULL) *modelRI = active ? graph : NULL;
     return ACL_SUCCESS;
 }
 
@@ -458,7 +471,9 @@ ASN_API aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
     rt_graph *graph = modelRI;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    rt_graph_hold(graph);
+    if (!rt_reference(&graph->references))
+        return asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
+                         "aclmdlRIExecuteAsync: the model was destroyed meanwhile");
     return asnrtStreamPush((asnrtStreamState *)s, task_graph, rt_graph_drop, graph);
 }
 

@@ -145,7 +145,9 @@ ASN_API aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream 
     if (c == NULL) return code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
-    if (rt_stream_graph(s, NULL) != c->graph)
+    rt_graph *graph = rt_stream_graph(s, NULL);
+    if (graph != NULL) rt_graph_release(graph); /* who it is counts, not what it holds */
+    if (graph != c->graph)
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                          "aclmdlRIAddCondTask: the stream is not captured into the "
                          "condition's model");

@@ -49,8 +49,8 @@ struct rt_graph {
     asnd_slot slot;
     bool ready; /* the locks are set up */
     pthread_mutex_t lock, running;
-    _Atomic uint32_t references;
-    uint32_t id, state, count, open;
+    _Atomic uint32_t references, state;
+    uint32_t id, count, open;
     rt_graph *parent;
     rt_task *first, *last;
     rt_condition *conditions;
@@ -58,10 +58,17 @@ struct rt_graph {
     struct rt_task_group *updates; /* RT_GRAPH_UPDATE: the group that the tasks are for */
 };
 
+/* One more reference to what a program's other thread may destroy; false: the last one is
+ * gone. */
+static inline bool rt_reference(_Atomic uint32_t *references) {
+    uint32_t n = atomic_load(references);
+    while (n != 0 && !atomic_compare_exchange_weak(references, &n, n + 1))
+        continue;
+    return n != 0;
+}
+
 /* A model without tasks; NULL: out of memory. One reference, the handle's. */
 rt_graph *rt_graph_new(rt_graph *parent);
-void rt_graph_hold(rt_graph *graph);
-void rt_graph_release(rt_graph *graph);
 void rt_graph_drop(void *graph); /* rt_graph_release, of a task's argument */
 aclError rt_graph_check(const char *function, aclmdlRI graph); /* 0: it is one */
 /* Runs the tasks in their order, up to the first that fails; of one run at a time. */

@@ -101,7 +101,13 @@ uint32_t *rt_stream_tag(rt_stream *stream);
 _Atomic uint32_t *rt_stream_limits(rt_stream *stream);    /* by kind of core; 0: none */
 void rt_stream_stops(rt_stream *stream, bool at_failure); /* stream_attribute.c */
 bool rt_stream_does_stop(rt_stream *stream);
-rt_graph *rt_stream_graph(rt_stream *stream, uint32_t *member); /* NULL: not captured */
+/* By who has a reference, or knows that somebody has. */
+void rt_graph_hold(rt_graph *graph);
+void rt_graph_release(rt_graph *graph);
+bool rt_stream_is_captured(const rt_stream *stream);
+/* What the stream is captured into, with a reference for the caller, who gives it back
+ * (rt_graph_release): another thread may end the capture. NULL: it is not captured. */
+rt_graph *rt_stream_graph(rt_stream *stream, uint32_t *member);
 /* Sets the graph and the stream's number there, if the present one is as expected. */
 bool rt_stream_capture(rt_stream *stream, rt_graph *expected, rt_graph *graph,
                        uint32_t member);

@@ -378,9 +378,14 @@ static bool stream_spin(rt_stream *s) {
     return false;
 }
 
+bool rt_stream_is_captured(const rt_stream *s) {
+    return (atomic_load(&s->head.state) & ASNRT_CAPTURED) != 0;
+}
+
 rt_graph *rt_stream_graph(rt_stream *s, uint32_t *member) {
     pthread_mutex_lock(&s->lock);
     rt_graph *graph = s->graph;
+    if (graph != NULL) rt_graph_hold(graph); /* the stream's own reference is there yet */
     if (member != NULL) *member = s->member;
     pthread_mutex_unlock(&s->lock);
     return graph;
@@ -476,8 +481,10 @@ void rt_stream_free(rt_stream *s, bool drop_tasks) {
     if (!asn_slot_retire(s)) return;
     uint32_t member;
     rt_graph *graph = rt_stream_graph(s, &member);
-    if (graph != NULL && rt_stream_capture(s, graph, NULL, 0))
-        rt_graph_abandon(graph, member);
+    if (graph != NULL) {
+        if (rt_stream_capture(s, graph, NULL, 0)) rt_graph_abandon(graph, member);
+        rt_graph_release(graph);
+    }
     (void)(drop_tasks ? rt_stream_abort(s) : rt_stream_wait(s, -1));
     rt_callbacks_forget(s);
     rt_allocator_forget(s);

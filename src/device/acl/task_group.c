@@ -93,7 +93,7 @@ static rt_graph *group_of(rt_graph *graph, uint32_t member, bool ends) {
     return list;
 }
 
-/* The captured stream and its model; an error where it is not captured. */
+/* The captured stream and its model, held; an error where it is not captured. */
 static aclError captured(const char *function, aclrtStream stream, rt_stream **s,
                          rt_graph **graph, uint32_t *member) {
     aclError code = ACL_SUCCESS;
@@ -101,18 +101,20 @@ static aclError captured(const char *function, aclrtStream stream, rt_stream **s
     if (*s == NULL) return code;
     *graph = rt_stream_graph(*s, member);
     if (*graph != NULL && (*graph)->state == RT_GRAPH_OPEN) return ACL_SUCCESS;
+    if (*graph != NULL) rt_graph_release(*graph);
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT, "%s: the stream is not captured",
                      function);
 }
 
 aclError rt_group_check(const char *function, rt_stream *stream) {
     uint32_t member;
-    if (!(atomic_load(&((asnrtStreamState *)stream)->state) & ASNRT_CAPTURED))
-        return ACL_SUCCESS;
-    rt_graph *graph = rt_stream_graph(stream, &member);
-    if (graph == NULL ||
-        (graph->state != RT_GRAPH_UPDATE && group_of(graph, member, false) == NULL))
-        return ACL_SUCCESS;
+    rt_graph *graph =
+        rt_stream_is_captured(stream) ? rt_stream_graph(stream, &member) : NULL;
+    if (graph == NULL) return ACL_SUCCESS;
+    const bool inside =
+        graph->state == RT_GRAPH_UPDATE || group_of(graph, member, false) != NULL;
+    rt_graph_release(graph);
+    if (!inside) return ACL_SUCCESS;
     return asnrtFail(ACL_ERROR_RT_TASK_TYPE_NOT_SUPPORT,
                      "%s: a group of tasks, or an update of one, takes operators, copies "
                      "and fills; no events",
@@ -127,8 +129,10 @@ ASN_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
     aclError code = captured("aclmdlRICaptureTaskGrpBegin", stream, &s, &graph, &member);
     if (code != ACL_SUCCESS) return code;
     rt_graph *list = list_new();
+    const bool begins = list != NULL && group_begin(graph, member, list);
+    rt_graph_release(graph);
     if (list == NULL) return rt_fail_status(ASN_ERR_MEMORY);
-    if (group_begin(graph, member, list)) return ACL_SUCCESS;
+    if (begins) return ACL_SUCCESS;
     rt_graph_release(list);
     return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
                      "aclmdlRICaptureTaskGrpBegin: a group has begun on the stream and "
@@ -144,8 +148,9 @@ ASN_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *han
     aclError code = captured("aclmdlRICaptureTaskGrpEnd", stream, &s, &graph, &member);
     if (code != ACL_SUCCESS) return code;
     rt_task_group *group = asn_arena_take(&groups);
+    rt_graph *list = group != NULL ? group_of(graph, member, true) : NULL;
+    rt_graph_release(graph);
     if (group == NULL) return rt_fail_status(ASN_ERR_MEMORY);
-    rt_graph *list = group_of(graph, member, true);
     if (list == NULL) {
         asn_arena_give(&groups, group);
         return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
@@ -171,7 +176,12 @@ ASN_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp
     rt_task_group *group = handle;
     rt_graph *list = list_new();
     if (list == NULL) return rt_fail_status(ASN_ERR_MEMORY);
-    atomic_fetch_add(&group->references, 1);
+    if (!rt_reference(&group->references)) {
+        rt_graph_release(list);
+        return asnrtFail(ACL_ERROR_RT_INVALID_HANDLE,
+                         "aclmdlRICaptureTaskUpdateBegin: the group's model was "
+                         "destroyed meanwhile");
+    }
     list->updates = group;
     list->state = RT_GRAPH_UPDATE;
     if (rt_stream_capture(s, NULL, list, 0)) return ACL_SUCCESS;
@@ -206,8 +216,10 @@ ASN_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
     rt_graph *list = rt_stream_graph(s, NULL);
-    if (list == NULL || list->state != RT_GRAPH_UPDATE ||
-        !rt_stream_capture(s, list, NULL, 0))
+    const bool ends = list != NULL && list->state == RT_GRAPH_UPDATE &&
+                      rt_stream_capture(s, list, NULL, 0);
+    if (list != NULL) rt_graph_release(list); /* the stream's own is ours where it ends */
+    if (!ends)
         return asnrtFail(
             ACL_ERROR_API_NOT_SUPPORT,
             "aclmdlRICaptureTaskUpdateEnd: no update has begun on the stream");

@@ -47,7 +47,7 @@ static struct {
 /* The lock's owner is the thread that has the capture; other threads see the flag, too.
  */
 bool asn_capture_open(void) {
-    return asn_capturing && asn_lock_state.owner == asn_lock_self();
+    return asn_capturing && asn_lock_is_mine();
 }
 
 /* ---- failures */

@@ -380,7 +380,7 @@ asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
 /* (Contract in operator.h.) That it is missing is no error where the host may compute in
  * its place. */
 asn_status asn_operator_find(asn_acl_operator *op, const char *name) {
-    if (asn_lock_state.owner != asn_lock_self()) /* else threads mix their operands */
+    if (!asn_lock_is_mine()) /* else threads mix their operands */
         return asn_error_set(ASN_ERR_RUNTIME, "aclnn%s: the library's lock is not held",
                              name);
     if (op->run) return ASN_OK;
