@@ -265,6 +265,10 @@ def weights(c):
 
 def sparse(c):
     """CSR by a dense matrix, and the optimizer's ways of the same."""
+    if c.rng.random() < 0.5:  # mostly more of b than the first cache holds: blocks of its rows
+        c.m, c.k = c.rng.choice([33, 130, 257]), c.rng.choice([257, 513, 1030])
+        c.n = c.rng.choice([17, 33, 64, 65, 96, 130])
+        c.words.append(f"{c.m} x {c.k} x {c.n}")
     dtype = c.rng.choice(FLOATS[:2])
     a = c.matrix(c.m, c.k, dtype=dtype, specials=False)
     a = np.where(
